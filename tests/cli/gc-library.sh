@@ -15,7 +15,8 @@ expect_verdict dropped library.so managed_no_call --gc-entry=collect --no-gc=no_
 link_with lld bound.so -shared -Wl,-z,notext,-Bsymbolic managed.o native.o
 expect_verdict dropped bound.so managed_no_call --gc-entry=collect
 expect_verdict kept bound.so managed_by_chain --gc-entry=collect
-expect_verdict dropped bound.so managed_no_outside --gc-entry=collect
+expect_verdict kept bound.so managed_no_outside --gc-entry=collect # by the malloc of a program that loads it
+expect_verdict dropped bound.so managed_no_outside --gc-entry=collect --malloc=libc
 
 # The runtime in a library of its own: nothing is known of it.
 link_with lld runtime.so -shared native.o

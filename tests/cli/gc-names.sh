@@ -51,3 +51,21 @@ C
 "$LLVM/bin/clang" -c library.c
 link_with lld app managed.o native.o main.o uses.o resolved.o library.o
 expect_verdict dropped app managed_no_call --gc-entry=collect
+
+# A library's undefined symbol without version may be the program's that loads it. (Linked without the C library, all are.)
+cat >plugin.c <<'C'
+void collect(void) {}
+double log(double);
+long no_call(long x) { return (long)log((double)x); }
+long no_tail_call(long x) { return x + 1; }
+C
+"$LLVM/bin/clang" -O1 -fPIC -fno-builtin -c plugin.c
+make_lonely_program
+for libraries in "" -nostdlib; do
+  # shellcheck disable=SC2086 # an option or none
+  link_with lld plugin.so -shared -Wl,-z,notext,-Bsymbolic managed.o plugin.o $libraries
+  expect_verdict kept plugin.so managed_no_call --gc-entry=collect
+  expect_output 'log may call back any function'
+done
+link_with lld plugin.so -shared -Wl,-z,notext,-Bsymbolic managed.o plugin.o -lm
+expect_verdict dropped plugin.so managed_no_call --gc-entry=collect

@@ -139,6 +139,42 @@ for options in "" -fno-plt; do
   expect_verdict dropped app managed_typed --gc-entry=collect
 done
 
+# Without symbols and unwind tables, several functions are one: one that has a type, one that has another, and one that has none.
+cat >merged.S <<'S'
+    .globl first
+first:
+    ret
+    .skip 24, 0x90
+second:
+    call collect
+    ret
+    .skip 24, 0x90
+third:
+    ret
+    .skip 24, 0x90
+    .data
+    .globl computing, collecting
+    .quad first, third
+computing: .quad first
+collecting: .quad second
+    .section .stackpack.types, "", @progbits
+    .quad second, 1001
+    .quad first, 1002
+    .quad main, 1000, collect, 1000, managed_of_other_type, 1000
+    .section .note.GNU-stack, "", @progbits
+S
+sed 's/^@\(collecting\|computing\) = global .*/@\1 = external global ptr/' types.ll >alone.ll
+"$LLVM/bin/clang" -c merged.S collect.c
+compile ./alone.ll alone.o -relocation-model=pic
+cat >start.c <<'C'
+long managed_typed(long), managed_of_other_type(long), managed_without_functions(long);
+int main(void) { return managed_typed(1) + managed_of_other_type(1); }
+C
+"$LLVM/bin/clang" -O1 -c start.c
+link_with lld merged start.o alone.o merged.o collect.o -Wl,--export-dynamic-symbol=collect,--export-dynamic-symbol=managed_of_other_type,--defsym=collects=collect,--defsym=computes=main
+strip merged
+expect_verdict kept merged managed_of_other_type --gc-entry=collect
+
 # A typed call beside one without prototype, whose type LLVM's section can't know: not narrowed by it.
 cat >unprototyped.c <<'C'
 void collect(void);

@@ -114,18 +114,43 @@ static bool uses_any(const struct call_graph *graph, const char *words) {
 
 /* Functions that the C library finds in place of its own: of this file, or of another one, or
  * wherever a GC entry is. */
-static void find_replaced(struct analysis *analysis) {
+static void find_replaced(struct analysis *analysis, bool is_libcs) {
   const struct call_graph *graph = analysis->graph;
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     const bool is_own = symbol->is_defined &&
                         call_graph_function(graph, symbol->address) != (uint32_t)GRAPH_NO_NODE;
-    const bool is_others = !symbol->is_defined &&
-                           (!symbol->is_c_library || analysis->is_entry[graph_symbol(graph, i)]);
+    const bool is_others = !symbol->is_defined && ((!symbol->is_c_library && !is_libcs) ||
+                                                   analysis->is_entry[graph_symbol(graph, i)]);
     if (leaf_is_allocator(symbol->name) && (is_own || is_others))
       analysis->replaced[analysis->replaced_count++] = i;
   }
+}
+
+/* Whether a malloc that this file doesn't define is one that never collects: nobody else's can come
+ * to it, or the policy says so. */
+static bool has_libc_malloc(const struct call_graph *graph, const struct policy *policy) {
+  const struct linkage *linkage = &graph->linkage;
+  return policy->has_libc_malloc || (!linkage->needs_allocator && !linkage->is_library &&
+                                     !uses_any(graph, LEAF_SANITIZER_HOOKS));
+}
+
+/* Whether the C library's functions may allocate by a malloc of which this file shows nothing: that of
+ * another library that it needs, or of the program that loads it. If the file imports malloc with
+ * the C library's version, its linker found no other one; and a program's own comes first. */
+static bool may_replace_malloc(const struct call_graph *graph) {
+  const struct linkage *linkage = &graph->linkage;
+  for (uint32_t i = 1; i < linkage->symbol_count; i++)
+    if (strcmp(linkage->symbols[i].name, "malloc") == 0)
+      return linkage->symbols[i].is_defined ? linkage->is_library
+                                            : !linkage->symbols[i].is_c_library;
+  return true;
+}
+
+/* Whether a function of the C library that is no LEAF_PURE leads to nothing of other files. */
+static bool has_plain_malloc(const struct analysis *analysis) {
+  return analysis->replaced_count == 0 && !analysis->may_replace_malloc;
 }
 
 /* Whether other files may have this one's functions, or look them up: what they do with them isn't
@@ -146,7 +171,23 @@ static uint8_t known_occasions(const struct call_graph *graph) {
   return known & (uint8_t)~graph->unknown_occasions;
 }
 
-static void find_leaves(struct analysis *analysis) {
+/* The number of the group of leaf functions that a symbol is of; leaf_group_count if it is of none. */
+static size_t group_of(const struct linkage_symbol *symbol, bool is_libcs) {
+  const bool is_of[] = {
+      [LEAF_OF_C_LIBRARY] = symbol->is_c_library ||
+                            (is_libcs && !symbol->is_defined && leaf_is_allocator(symbol->name)),
+      [LEAF_OF_ZLIB] = symbol->is_zlib,
+      [LEAF_OF_TERMINALS] = symbol->is_terminals,
+      [LEAF_OF_COMPILERS] = !symbol->is_defined,
+  };
+  size_t group = leaf_group_count;
+  for (size_t i = 0; i < sizeof is_of / sizeof *is_of && group == leaf_group_count; i++)
+    if (is_of[i])
+      group = leaf_group_of(symbol->name, (enum leaf_library)i);
+  return group;
+}
+
+static void find_leaves(struct analysis *analysis, bool is_libcs) {
   const struct call_graph *graph = analysis->graph;
   const uint8_t known = known_occasions(graph);
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
@@ -156,15 +197,14 @@ static void find_leaves(struct analysis *analysis) {
   for (uint32_t i = 0; i < graph->linkage.symbol_count; i++) {
     const uint32_t node = graph_symbol(graph, i);
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const size_t group = symbol->is_c_library ? leaf_group_of(symbol->name) : leaf_group_count;
+    const size_t group = group_of(symbol, is_libcs);
     const uint8_t occasions = symbol->is_c_library ? leaf_occasions(symbol->name) : 0;
     analysis->occasions[i] = (occasions & ~known) == 0 ? occasions : 0;
     analysis->group[i] = analysis->is_leaf[node] ? GROUP_POLICY : GROUP_NONE;
     if (analysis->is_leaf[node] || group == leaf_group_count || !holds[group])
       continue;
     analysis->group[i] = (uint8_t)group;
-    analysis->is_leaf[node] =
-        analysis->replaced_count == 0 || leaf_groups[group].memory == LEAF_PURE;
+    analysis->is_leaf[node] = has_plain_malloc(analysis) || leaf_groups[group].memory == LEAF_PURE;
   }
   free(holds);
 }
@@ -180,7 +220,7 @@ static bool is_followed(const struct analysis *analysis, const struct call *call
 /* Whether what a function elsewhere is given is all that it calls: one that allocates may call a
  * malloc that isn't the C library's. */
 static bool is_settled(const struct analysis *analysis, const struct call *call) {
-  return (call->is_settled && analysis->replaced_count == 0) || is_followed(analysis, call);
+  return (call->is_settled && has_plain_malloc(analysis)) || is_followed(analysis, call);
 }
 
 /* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of
@@ -243,9 +283,10 @@ static void visit_symbol(const struct analysis *analysis, uint32_t node, enum ce
   const uint8_t occasions = analysis->occasions[node - analysis->graph->function_count];
   if (occasions != 0 && certainty >= BY_OUTSIDE)
     visit(context, node_of_occasions(analysis->graph, occasions));
-  if (group < GROUP_POLICY || occasions != 0)
+  const bool only_allocates = group < GROUP_POLICY || occasions != 0;
+  if (only_allocates)
     visit(context, node_of_replaced(analysis->graph));
-  else if (certainty >= BY_OUTSIDE)
+  if (certainty >= BY_OUTSIDE && (!only_allocates || analysis->may_replace_malloc))
     visit(context, graph_anything(analysis->graph));
 }
 
@@ -397,9 +438,11 @@ static bool check_decoded(struct analysis *analysis, const struct policy *policy
   return true;
 }
 
-static void compute(struct analysis *analysis) {
-  find_replaced(analysis);
-  find_leaves(analysis);
+static void compute(struct analysis *analysis, const struct policy *policy) {
+  const bool is_libcs = has_libc_malloc(analysis->graph, policy);
+  analysis->may_replace_malloc = !is_libcs && may_replace_malloc(analysis->graph);
+  find_replaced(analysis, is_libcs);
+  find_leaves(analysis, is_libcs);
   find_reachable(analysis);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
     const struct level level = {analysis, (enum certainty)certainty};
@@ -416,7 +459,7 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
   bool ok =
       match_names(analysis, image, policy, problem) && check_decoded(analysis, policy, problem);
   if (ok) {
-    compute(analysis);
+    compute(analysis, policy);
     find_unreached(analysis, image, table, policy);
   }
   if (ok && policy->strict && analysis->unreached != NULL)

@@ -35,6 +35,7 @@ struct analysis {
   uint8_t *occasions; /* by symbol: it leads to what is registered for these, and to nothing else */
   uint32_t *replaced; /* symbols: functions of this file that the C library allocates by */
   uint32_t replaced_count;
+  bool may_replace_malloc;     /* another file may, unseen: then what allocates may call back */
   uint32_t *next[CERTAINTIES]; /* by node: see reach_goals, analysis_next */
   bool *is_reachable;          /* by function: something may call it, directly or indirectly */
   bool has_entries;

@@ -59,10 +59,15 @@ static void add_entry(struct types *types, struct entry entry) {
   (void)ARRAY_ADD(types->entries, types->entry_count, types->entry_capacity, entry);
 }
 
-/* An address that isn't a function's start is of one that the linker discarded. */
+/* An address in no function is of one that the linker discarded. Where symbols and unwind tables are
+ * missing, several functions may be one of the graph's: it has the types of all. */
 static void add_function(struct types *types, uint64_t address, uint64_t type) {
-  add_entry(types, (struct entry){.type = type,
-                                  .function = call_graph_start(types->builder->graph, address)});
+  struct call_graph *graph = types->builder->graph;
+  const uint32_t function = call_graph_function(graph, address);
+  add_entry(types, (struct entry){.type = type, .function = function});
+  if (function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].is_whole &&
+      graph->functions[function].address == address)
+    graph->functions[function].is_typed = true;
 }
 
 /* Both types are types then, whether or not they have functions. */
@@ -213,9 +218,6 @@ static void narrow(struct types *types, const struct image *image, const struct 
   struct call_graph *graph = types->builder->graph;
   if (table == NULL || !read_sections(types, image))
     return;
-  for (size_t i = 0; i < types->entry_count; i++)
-    if (types->entries[i].function != (uint32_t)GRAPH_NO_NODE)
-      graph->functions[types->entries[i].function].is_typed = true;
   add_untyped(types);
   add_known(types);
   graph->types[graph->type_count] = (struct graph_type){0, types->member_count};

@@ -33,7 +33,8 @@
 #include <string.h>
 
 const struct leaf_group leaf_groups[] = {
-    {LEAF_PURE, "it reads and writes the memory that it is given, and nothing else", "",
+    {LEAF_OF_C_LIBRARY, LEAF_PURE,
+     "it reads and writes the memory that it is given, and nothing else", "",
      "memcpy memmove memset memcmp memchr memrchr memmem mempcpy rawmemchr explicit_bzero bzero "
      "bcmp bcopy swab memccpy ffs ffsl ffsll "
      "strlen strnlen strcpy strncpy stpcpy stpncpy strcat strncat strcmp strncmp strcasecmp "
@@ -45,23 +46,26 @@ const struct leaf_group leaf_groups[] = {
      "__memcpy_chk __memmove_chk __memset_chk __mempcpy_chk __strcpy_chk __strncpy_chk "
      "__strcat_chk __strncat_chk __stpcpy_chk __stpncpy_chk __strlcpy_chk __strlcat_chk "
      "__explicit_bzero_chk __wcscpy_chk __wcscat_chk __wcsncpy_chk __wmemcpy_chk __wmemset_chk"},
-    {LEAF_ALLOCATES, "it converts between text and numbers, or looks characters up",
-     LEAF_PRINTF_HOOKS,
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it converts numbers, or looks characters up, in place", "",
      "atoi atol atoll atof strtol strtoul strtoll strtoull strtoimax strtoumax strtod strtof "
-     "strtold strtod_l strtof_l strtold_l strtol_l strtoul_l strtoll_l strtoull_l wcstol wcstoul "
-     "wcstoll wcstoull wcstod wcstof wcstold "
-     "__isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull __strtol_internal "
-     "isalnum isalpha isblank iscntrl isdigit isgraph islower isprint ispunct isspace isupper "
-     "isxdigit tolower toupper __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc "
-     "__ctype_get_mb_cur_max iswalnum iswalpha iswblank iswcntrl iswdigit iswgraph iswlower "
-     "iswprint iswpunct iswspace iswupper iswxdigit towlower towupper iswctype wctype "
-     "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs mbsnrtowcs "
-     "wcsnrtombs mbsinit btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 "
-     "htonl htons ntohl ntohs wcwidth wcswidth regcomp regexec regerror regfree inet_aton "
-     "inet_ntoa inet_pton inet_ntop inet_addr __mbstowcs_chk __wcstombs_chk __wcrtomb_chk "
-     "__mbsnrtowcs_chk __mbsrtowcs_chk __wcsnrtombs_chk __wcsrtombs_chk gai_strerror hstrerror "
-     "__libc_current_sigrtmin __libc_current_sigrtmax"},
-    {LEAF_PURE, "it computes with numbers", "matherr",
+     "strtold strtod_l strtof_l strtold_l strtol_l strtoul_l strtoll_l strtoull_l wcstol "
+     "wcstoul wcstoll wcstoull wcstod wcstof wcstold __isoc23_strtol __isoc23_strtoul "
+     "__isoc23_strtoll __isoc23_strtoull __strtol_internal isalnum isalpha isblank iscntrl "
+     "isdigit isgraph islower isprint ispunct isspace isupper isxdigit tolower toupper "
+     "__ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc __ctype_get_mb_cur_max iswalnum "
+     "iswalpha iswblank iswcntrl iswdigit iswgraph iswlower iswprint iswpunct iswspace "
+     "iswupper iswxdigit towlower towupper iswctype wctype mbsinit htonl htons ntohl ntohs "
+     "wcwidth wcswidth inet_aton inet_pton inet_addr __libc_current_sigrtmin "
+     "__libc_current_sigrtmax"},
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
+     "it converts between text and bytes or addresses, as the locale or the system has it",
+     LEAF_PRINTF_HOOKS,
+     "mblen mbtowc wctomb mbstowcs wcstombs mbrtowc wcrtomb mbrlen mbsrtowcs wcsrtombs "
+     "mbsnrtowcs wcsnrtombs btowc wctob c32rtomb mbrtoc32 c16rtomb mbrtoc16 regcomp regexec "
+     "regerror regfree inet_ntoa inet_ntop __mbstowcs_chk __wcstombs_chk __wcrtomb_chk "
+     "__mbsnrtowcs_chk __mbsrtowcs_chk __wcsnrtombs_chk __wcsrtombs_chk gai_strerror "
+     "hstrerror"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it computes with numbers", "matherr",
      "abs labs llabs imaxabs div ldiv lldiv imaxdiv rand srand rand_r random srandom drand48 "
      "erand48 lrand48 nrand48 mrand48 jrand48 srand48 seed48 arc4random arc4random_buf "
      "arc4random_uniform initstate setstate "
@@ -84,20 +88,20 @@ const struct leaf_group leaf_groups[] = {
      "fegetround fesetround feclearexcept fetestexcept fegetenv fesetenv "
      "feholdexcept feupdateenv fegetexceptflag fesetexceptflag feenableexcept fedisableexcept "
      "fegetexcept"},
-    {LEAF_ALLOCATOR, "it manages memory",
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATOR, "it manages memory",
      "__malloc_hook __free_hook __realloc_hook __memalign_hook __morecore",
      "malloc calloc realloc reallocarray free cfree posix_memalign aligned_alloc memalign valloc "
      "pvalloc malloc_usable_size malloc_trim mallopt mallinfo mallinfo2 strdup strndup wcsdup "
      "__strdup __strndup __libc_malloc __libc_free __libc_calloc __libc_realloc "
      "mmap mmap64 munmap mremap mprotect madvise posix_madvise mlock munlock mlockall "
      "munlockall mincore brk sbrk shmat shmdt shmget shmctl shm_open shm_unlink memfd_create"},
-    {LEAF_ALLOCATOR,
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATOR,
      "C++ frees and finds memory; without a handler that the program sets, that calls nothing",
      "_ZSt15set_new_handlerPFvvE __malloc_hook __free_hook",
      "_ZdlPv _ZdlPvm _ZdaPv _ZdaPvm _ZdlPvSt11align_val_t _ZdlPvmSt11align_val_t "
      "_ZdaPvSt11align_val_t _ZdaPvmSt11align_val_t __cxa_guard_acquire __cxa_guard_release "
      "__cxa_guard_abort"},
-    {LEAF_ALLOCATES,
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
      "a stream of the C library calls functions of the program only if the program makes such a "
      "stream, or adds a conversion to printf",
      LEAF_STREAM_MAKERS,
@@ -120,31 +124,38 @@ const struct leaf_group leaf_groups[] = {
      "popen pclose flockfile funlockfile ftrylockfile fwide fgetwc fputwc getwc putwc putwchar "
      "fgetws fputws getopt getopt_long getopt_long_only ungetwc wprintf fwprintf swprintf "
      "vfwprintf vswprintf __fsetlocking __fpurge"},
-    {LEAF_ALLOCATES, "it asks the kernel for something, and returns with the answer",
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it hands one request to the kernel", "pthread_cancel",
+     "open open64 openat openat64 creat close close_range read write pread pwrite pread64 "
+     "pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync ftruncate "
+     "ftruncate64 truncate truncate64 posix_fadvise fallocate dup dup2 dup3 pipe pipe2 fcntl "
+     "fcntl64 ioctl select poll epoll_create epoll_create1 epoll_ctl epoll_wait eventfd "
+     "timerfd_create timerfd_settime inotify_init inotify_add_watch sendfile sendfile64 "
+     "copy_file_range splice tee __read_chk __pread_chk __open_2 __open64_2 __openat_2 "
+     "__openat64_2 __poll_chk __fdelt_chk stat lstat fstat fstatat stat64 lstat64 fstat64 "
+     "fstatat64 statx __xstat __lxstat __fxstat __xstat64 __lxstat64 __fxstat64 statfs "
+     "fstatfs statfs64 fstatfs64 access chmod fchmod chown fchown lchown fchownat umask utime "
+     "utimes utimensat futimens link linkat unlink unlinkat symlink symlinkat readlink "
+     "readlinkat mkdir mkdirat rmdir mknod mkfifo chdir fchdir __readlink_chk chroot flock "
+     "socket bind listen accept accept4 connect shutdown send sendto sendmsg recv recvfrom "
+     "recvmsg __recv_chk __recvfrom_chk setsockopt getsockopt getsockname getpeername "
+     "socketpair getpid getppid gettid getuid geteuid getgid getegid getpgid setpgid getpgrp "
+     "getsid setsid getpriority setpriority getrlimit setrlimit getrlimit64 setrlimit64 "
+     "prlimit prlimit64 getrusage times uname getpagesize wait waitpid waitid wait3 wait4 "
+     "execve getentropy getrandom prctl isatty tcgetattr tcsetattr tcgetpgrp tcsetpgrp "
+     "sched_yield sched_getaffinity sched_setaffinity sched_getcpu getauxval membarrier msync "
+     "time gettimeofday clock clock_gettime clock_settime clock_getres clock_nanosleep "
+     "sem_wait sem_timedwait sem_clockwait nanosleep sleep usleep difftime alarm setitimer "
+     "getitimer timer_gettime"},
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
+     "it asks the kernel for something, perhaps several times, and returns with the answer",
      "pthread_cancel " LEAF_PRINTF_HOOKS,
-     "open open64 openat openat64 creat close close_range closefrom read write pread pwrite "
-     "pread64 pwrite64 readv writev preadv pwritev lseek lseek64 fsync fdatasync sync "
-     "ftruncate ftruncate64 truncate truncate64 posix_fallocate posix_fadvise fallocate dup "
-     "dup2 dup3 pipe pipe2 fcntl fcntl64 ioctl select poll epoll_create epoll_create1 "
-     "epoll_ctl epoll_wait eventfd timerfd_create timerfd_settime inotify_init "
-     "inotify_add_watch sendfile sendfile64 copy_file_range splice tee __read_chk __pread_chk "
-     "__open_2 __open64_2 __openat_2 __openat64_2 __poll_chk __fdelt_chk stat lstat fstat "
-     "fstatat stat64 lstat64 fstat64 fstatat64 statx __xstat __lxstat __fxstat __xstat64 "
-     "__lxstat64 __fxstat64 statfs fstatfs statfs64 fstatfs64 statvfs fstatvfs statvfs64 "
-     "fstatvfs64 access faccessat eaccess chmod fchmod fchmodat chown fchown lchown fchownat "
-     "umask utime utimes utimensat futimens futimes lutimes link linkat unlink unlinkat "
-     "symlink symlinkat readlink readlinkat mkdir mkdirat rmdir mknod mkfifo chdir fchdir "
-     "getcwd __getcwd_chk __readlink_chk chroot realpath __realpath_chk opendir fdopendir "
-     "readdir readdir64 closedir rewinddir telldir seekdir dirfd flock lockf lockf64 getxattr "
-     "setxattr listxattr removexattr socket bind listen accept accept4 connect shutdown send "
-     "sendto sendmsg recv recvfrom recvmsg __recv_chk __recvfrom_chk setsockopt getsockopt "
-     "getsockname getpeername socketpair getpid getppid gettid getuid geteuid getgid getegid "
-     "setuid setgid seteuid setegid setreuid setregid setresuid setresgid getresuid getresgid "
-     "getgroups setgroups getpgid setpgid getpgrp setpgrp getsid setsid getpriority "
-     "setpriority nice getrlimit setrlimit getrlimit64 setrlimit64 prlimit prlimit64 "
-     "getrusage times uname gethostname sethostname getdomainname sysinfo sysconf __sysconf "
-     "pathconf fpathconf confstr getpagesize get_nprocs get_nprocs_conf getloadavg wait "
-     "waitpid waitid wait3 wait4 execve execv execvp execl execlp execle fexecve getentropy "
+     "closefrom posix_fallocate statvfs fstatvfs statvfs64 fstatvfs64 faccessat eaccess "
+     "fchmodat futimes lutimes getcwd __getcwd_chk realpath __realpath_chk opendir fdopendir "
+     "readdir readdir64 closedir rewinddir telldir seekdir dirfd lockf lockf64 getxattr "
+     "setxattr listxattr removexattr setuid setgid seteuid setegid setreuid setregid "
+     "setresuid setresgid getresuid getresgid getgroups setgroups setpgrp nice gethostname "
+     "sethostname getdomainname sysinfo sysconf __sysconf pathconf fpathconf confstr "
+     "get_nprocs get_nprocs_conf getloadavg execv execvp execl execlp execle fexecve "
      "posix_spawn_file_actions_init posix_spawn_file_actions_destroy "
      "posix_spawn_file_actions_addopen posix_spawn_file_actions_addclose "
      "posix_spawn_file_actions_adddup2 posix_spawnattr_init posix_spawnattr_destroy "
@@ -154,62 +165,60 @@ const struct leaf_group leaf_groups[] = {
      "pwritev2 preadv64 pwritev64 signalfd sendmmsg recvmmsg inotify_rm_watch inotify_init1 "
      "timerfd_gettime mkfifoat mknodat faccessat2 syncfs getpeereid tcflush tcdrain tcflow "
      "tcsendbreak cfmakeraw cfgetispeed cfsetispeed cfsetospeed ctermid vsyslog __syslog_chk "
-     "__vsyslog_chk sched_rr_get_interval getrandom prctl isatty ttyname ttyname_r tcgetattr "
-     "tcsetattr tcgetpgrp tcsetpgrp cfgetospeed sched_yield sched_getaffinity "
-     "sched_setaffinity sched_getparam sched_setparam sched_getscheduler sched_setscheduler "
-     "sched_get_priority_min sched_get_priority_max sched_getcpu __sched_cpualloc "
-     "__sched_cpufree lgetxattr fgetxattr lsetxattr fsetxattr llistxattr flistxattr "
-     "lremovexattr fremovexattr getauxval personality membarrier msync syslog openlog "
+     "__vsyslog_chk sched_rr_get_interval ttyname ttyname_r cfgetospeed sched_getparam "
+     "sched_setparam sched_getscheduler sched_setscheduler sched_get_priority_min "
+     "sched_get_priority_max __sched_cpualloc __sched_cpufree lgetxattr fgetxattr lsetxattr "
+     "fsetxattr llistxattr flistxattr lremovexattr fremovexattr personality syslog openlog "
      "closelog"},
-    {LEAF_ALLOCATES, "it tells, computes or waits for the time",
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES, "it converts between times and dates",
      "pthread_cancel " LEAF_PRINTF_HOOKS,
-     "time gettimeofday settimeofday clock clock_gettime clock_settime clock_getres "
-     "clock_nanosleep "
-     "sem_wait sem_timedwait sem_clockwait nanosleep sleep usleep difftime mktime timegm gmtime "
-     "gmtime_r localtime localtime_r asctime "
-     "asctime_r ctime ctime_r strftime strftime_l strptime tzset alarm setitimer getitimer "
-     "timer_gettime ftime clock_getcpuclockid"},
-    {LEAF_ALLOCATES, "it reads or changes what the process knows of its surroundings",
-     LEAF_PRINTF_HOOKS,
-     "strcoll strxfrm strcoll_l strxfrm_l wcscoll wcsxfrm getenv secure_getenv setenv unsetenv "
-     "putenv clearenv setlocale localeconv nl_langinfo "
-     "nl_langinfo_l newlocale uselocale freelocale duplocale strerror strerror_r __xpg_strerror_r "
-     "strsignal sigabbrev_np strerrorname_np __errno_location __h_errno_location gettext dgettext "
-     "dcgettext ngettext textdomain bindtextdomain "
-     "bind_textdomain_codeset __tls_get_addr gnu_get_libc_version"},
-    {LEAF_ALLOCATES,
+     "settimeofday mktime timegm gmtime gmtime_r localtime localtime_r asctime asctime_r "
+     "ctime ctime_r strftime strftime_l strptime tzset ftime clock_getcpuclockid"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it looks up what the process has already", "",
+     "getenv secure_getenv localeconv __errno_location __h_errno_location"},
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
+     "it reads or changes what the process knows of its surroundings", LEAF_PRINTF_HOOKS,
+     "strcoll strxfrm strcoll_l strxfrm_l wcscoll wcsxfrm setenv unsetenv putenv clearenv "
+     "setlocale nl_langinfo nl_langinfo_l newlocale uselocale freelocale duplocale strerror "
+     "strerror_r __xpg_strerror_r strsignal sigabbrev_np strerrorname_np gettext dgettext "
+     "dcgettext ngettext textdomain bindtextdomain bind_textdomain_codeset __tls_get_addr "
+     "gnu_get_libc_version"},
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
      "it only notes what the program asks for; what it notes runs later, from elsewhere", "",
      "atexit at_quick_exit __cxa_atexit __cxa_thread_atexit_impl on_exit signal sigaction "
      "__sysv_signal bsd_signal sigemptyset sigfillset sigaddset sigdelset sigismember sigaltstack "
-     "sigpending pthread_atfork __register_atfork pthread_key_create __gmon_start__ "
-     "_ITM_registerTMCloneTable _ITM_deregisterTMCloneTable"},
-    {LEAF_ALLOCATES, "it waits for, or tells other threads, which have stacks of their own", "",
+     "sigpending pthread_atfork __register_atfork pthread_key_create"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE,
+     "it works on one object, or waits for other threads, which have stacks of their own", "",
      "pthread_self pthread_equal pthread_mutex_init pthread_mutex_destroy pthread_mutex_lock "
-     "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock pthread_mutex_unlock "
-     "pthread_mutexattr_init pthread_mutexattr_destroy pthread_mutexattr_settype "
-     "pthread_rwlock_init pthread_rwlock_destroy pthread_rwlock_rdlock pthread_rwlock_wrlock "
-     "pthread_rwlock_tryrdlock pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_spin_init "
-     "pthread_spin_destroy pthread_spin_lock pthread_spin_trylock pthread_spin_unlock "
-     "pthread_cond_init pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast "
-     "pthread_condattr_init pthread_condattr_destroy pthread_condattr_setclock sem_init "
-     "sem_destroy sem_post sem_trywait sem_getvalue pthread_attr_init pthread_attr_destroy "
-     "pthread_attr_setstacksize pthread_attr_getstacksize pthread_attr_setdetachstate "
-     "pthread_attr_getstack pthread_attr_setscope pthread_getattr_np pthread_getspecific "
-     "pthread_setspecific pthread_key_delete pthread_detach pthread_barrier_init "
-     "pthread_barrier_destroy pthread_attr_setguardsize pthread_attr_getguardsize "
-     "pthread_attr_getdetachstate pthread_attr_setstack pthread_mutexattr_gettype "
-     "pthread_mutexattr_setpshared pthread_mutexattr_setprotocol pthread_mutexattr_setrobust "
-     "pthread_condattr_setpshared pthread_rwlockattr_init pthread_rwlockattr_destroy "
-     "pthread_setschedparam pthread_getschedparam pthread_setname_np pthread_getname_np "
-     "pthread_getcpuclockid pthread_get_stacksize_np pthread_getaffinity_np "
-     "pthread_setaffinity_np"},
-    {LEAF_PURE, "it notes where the frame is to which a jump goes back", "",
+     "pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock "
+     "pthread_mutex_unlock pthread_mutexattr_init pthread_mutexattr_destroy "
+     "pthread_mutexattr_settype pthread_rwlock_init pthread_rwlock_destroy "
+     "pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_tryrdlock "
+     "pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_spin_init pthread_spin_destroy "
+     "pthread_spin_lock pthread_spin_trylock pthread_spin_unlock pthread_cond_init "
+     "pthread_cond_destroy pthread_cond_signal pthread_cond_broadcast sem_init sem_destroy "
+     "sem_post sem_trywait sem_getvalue pthread_getspecific"},
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
+     "it waits for, or tells other threads, which have stacks of their own", "",
+     "pthread_condattr_init pthread_condattr_destroy pthread_condattr_setclock "
+     "pthread_attr_init pthread_attr_destroy pthread_attr_setstacksize "
+     "pthread_attr_getstacksize pthread_attr_setdetachstate pthread_attr_getstack "
+     "pthread_attr_setscope pthread_getattr_np pthread_setspecific pthread_key_delete "
+     "pthread_detach pthread_barrier_init pthread_barrier_destroy pthread_attr_setguardsize "
+     "pthread_attr_getguardsize pthread_attr_getdetachstate pthread_attr_setstack "
+     "pthread_mutexattr_gettype pthread_mutexattr_setpshared pthread_mutexattr_setprotocol "
+     "pthread_mutexattr_setrobust pthread_condattr_setpshared pthread_rwlockattr_init "
+     "pthread_rwlockattr_destroy pthread_setschedparam pthread_getschedparam "
+     "pthread_setname_np pthread_getname_np pthread_getcpuclockid pthread_get_stacksize_np "
+     "pthread_getaffinity_np pthread_setaffinity_np"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it notes where the frame is to which a jump goes back", "",
      "setjmp _setjmp __sigsetjmp sigsetjmp"},
-    {LEAF_PURE,
+    {LEAF_OF_C_LIBRARY, LEAF_PURE,
      "it goes back to a frame that is waiting, and leaves out those above it, if there is one "
      "stack",
      "_pthread_cleanup_push _pthread_cleanup_push_defer " LEAF_STACK_MAKERS, "longjmp _longjmp"},
-    {LEAF_ALLOCATES,
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
      "it unblocks signals, whose handlers then run at once; apart from that, it asks the kernel "
      "for "
      "something, or goes back to a frame",
@@ -217,23 +226,42 @@ const struct leaf_group leaf_groups[] = {
      " " LEAF_HANDLER_SETTERS,
      "pselect ppoll epoll_pwait epoll_pwait2 system siglongjmp __longjmp_chk posix_spawn "
      "posix_spawnp pthread_create"},
-    {LEAF_ALLOCATES, "it waits for other threads, which have stacks of their own", "pthread_cancel",
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES,
+     "it waits for other threads, which have stacks of their own", "pthread_cancel",
      "pthread_join pthread_timedjoin_np pthread_tryjoin_np pthread_clockjoin_np pthread_cond_wait "
      "pthread_cond_timedwait pthread_cond_clockwait pthread_barrier_wait"},
-    {LEAF_ALLOCATES, "it frees what the C library has made, or tells of it", LEAF_PRINTF_HOOKS,
+    {LEAF_OF_C_LIBRARY, LEAF_ALLOCATES, "it frees what the C library has made, or tells of it",
+     LEAF_PRINTF_HOOKS,
      "freeaddrinfo freeifaddrs if_freenameindex globfree wordfree dlerror dladdr"},
-    {LEAF_ALONE, "nothing is registered to run at a fork, nor for signals that it unblocks",
+    {LEAF_OF_C_LIBRARY, LEAF_ALONE,
+     "nothing is registered to run at a fork, nor for signals that it unblocks",
      "pthread_atfork __register_atfork pthread_cancel " LEAF_HANDLER_SETTERS " " LEAF_LOADERS,
      "fork _Fork vfork daemon"},
-    {LEAF_ALONE, "it may run a handler of a signal at once, and there are none",
+    {LEAF_OF_C_LIBRARY, LEAF_ALONE, "it may run a handler of a signal at once, and there are none",
      LEAF_HANDLER_SETTERS " pthread_cancel " LEAF_LOADERS,
      "raise kill killpg tgkill pthread_kill sigqueue pthread_sigqueue sigprocmask pthread_sigmask "
      "sigsuspend pause sigwait sigtimedwait sigwaitinfo"},
-    {LEAF_PURE, "zlib computes with the memory that it is given", "crc32_z adler32_z",
+    {LEAF_OF_ZLIB, LEAF_PURE, "zlib computes with the memory that it is given", "crc32_z adler32_z",
      "crc32 adler32 get_crc_table zlibVersion zlibCompileFlags zError compressBound deflateBound "
      "deflatePending"},
-    {LEAF_PURE, "it ends the process, without running anything of the program's first", "",
-     "_exit _Exit"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE,
+     "it ends the process, without running anything of the program's first", "", "_exit _Exit"},
+    {LEAF_OF_C_LIBRARY, LEAF_PURE, "it counts calls, for a profile that is written at the end", "",
+     "mcount _mcount __fentry__ __cyg_profile_func_enter __cyg_profile_func_exit moncontrol "
+     "monstartup __monstartup _mcleanup"},
+    {LEAF_OF_TERMINALS, LEAF_ALLOCATES, "it looks up, or writes, what controls a terminal",
+     LEAF_STREAM_MAKERS,
+     "tgetent tgetflag tgetnum tgetstr tgoto tparm tiparm tiparm_s tigetflag tigetnum tigetstr "
+     "setupterm set_curterm del_curterm restartterm putp termname longname "
+     "def_prog_mode def_shell_mode reset_prog_mode reset_shell_mode"},
+    {LEAF_OF_COMPILERS, LEAF_PURE, "start files call it, if there is one, before or after all else",
+     "", "__gmon_start__ _ITM_registerTMCloneTable _ITM_deregisterTMCloneTable"},
+    {LEAF_OF_COMPILERS, LEAF_ALLOCATES,
+     "a sanitizer, or a count of what is covered, calls functions of the program only if it sets "
+     "or defines them",
+     LEAF_SANITIZER_HOOKS,
+     "__asan_* __hwasan_* __lsan_* __msan_* __tsan_* __ubsan_* __sanitizer_cov_* __gcov_* "
+     "__llvm_profile_*"},
 };
 const size_t leaf_group_count = sizeof leaf_groups / sizeof *leaf_groups;
 
@@ -257,11 +285,24 @@ bool leaf_words_have(const char *words, const char *name) {
   return false;
 }
 
-size_t leaf_group_of(const char *name) {
-  size_t group = 0;
-  while (group < leaf_group_count && !leaf_words_have(leaf_groups[group].names, name))
-    group++;
-  return group;
+/* Whether a name starts with one of the words, up to the word's star. */
+static bool starts_have(const char *words, const char *name) {
+  for (const char *star; (star = strchr(words, '*')) != NULL; words = star + 1) {
+    const char *word = star;
+    while (word > words && word[-1] != ' ')
+      word--;
+    if (strncmp(name, word, (size_t)(star - word)) == 0)
+      return true;
+  }
+  return false;
+}
+
+size_t leaf_group_of(const char *name, enum leaf_library library) {
+  for (size_t group = 0; group < leaf_group_count; group++)
+    if (leaf_groups[group].library == library && (leaf_words_have(leaf_groups[group].names, name) ||
+                                                  starts_have(leaf_groups[group].names, name)))
+      return group;
+  return leaf_group_count;
 }
 
 struct leaf_callback leaf_callback(const char *name) {
@@ -269,19 +310,23 @@ struct leaf_callback leaf_callback(const char *name) {
     const char *names;
     struct leaf_callback what;
   } callbacks[] = {
-      {"dl_iterate_phdr", {LEAF_AT_ONCE, 0}},
-      {"twalk pthread_once call_once ftw ftw64 nftw nftw64", {LEAF_AT_ONCE, 1}},
-      {"tsearch tfind tdelete", {LEAF_AT_ONCE, 2}},
-      {"qsort qsort_r", {LEAF_AT_ONCE, 3}},
-      {"bsearch lfind lsearch", {LEAF_AT_ONCE, 4}},
-      {"atexit on_exit __cxa_atexit __cxa_thread_atexit_impl", {LEAF_AT_EXIT, 0}},
-      {"at_quick_exit __cxa_at_quick_exit", {LEAF_AT_QUICK_EXIT, 0}},
-      {LEAF_SIGNAL_FUNCTIONS, {LEAF_AT_ABORT, 0}},
+      {"dl_iterate_phdr", {LEAF_OF_C_LIBRARY, LEAF_AT_ONCE, 0}},
+      {"twalk pthread_once call_once ftw ftw64 nftw nftw64", {LEAF_OF_C_LIBRARY, LEAF_AT_ONCE, 1}},
+      {"tsearch tfind tdelete", {LEAF_OF_C_LIBRARY, LEAF_AT_ONCE, 2}},
+      {"qsort qsort_r", {LEAF_OF_C_LIBRARY, LEAF_AT_ONCE, 3}},
+      {"bsearch lfind lsearch", {LEAF_OF_C_LIBRARY, LEAF_AT_ONCE, 4}},
+      {"atexit on_exit __cxa_atexit __cxa_thread_atexit_impl",
+       {LEAF_OF_C_LIBRARY, LEAF_AT_EXIT, 0}},
+      {"at_quick_exit __cxa_at_quick_exit", {LEAF_OF_C_LIBRARY, LEAF_AT_QUICK_EXIT, 0}},
+      {LEAF_SIGNAL_FUNCTIONS, {LEAF_OF_C_LIBRARY, LEAF_AT_ABORT, 0}},
+      {"vidputs", {LEAF_OF_TERMINALS, LEAF_AT_ONCE, 1}},
+      {"tputs", {LEAF_OF_TERMINALS, LEAF_AT_ONCE, 2}},
+      {"vid_puts", {LEAF_OF_TERMINALS, LEAF_AT_ONCE, 3}},
   };
   for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
     if (leaf_words_have(callbacks[i].names, name))
       return callbacks[i].what;
-  return (struct leaf_callback){0, -1};
+  return (struct leaf_callback){.argument = -1};
 }
 
 uint8_t leaf_occasions(const char *name) {

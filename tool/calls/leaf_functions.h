@@ -15,9 +15,15 @@ enum leaf_memory {
   LEAF_ALLOCATOR,
 };
 
+/* Whose functions are. The names of a compiler's run-time libraries are reserved for these (ISO C,
+ * 7.1.3), whichever library has them. */
+enum leaf_library { LEAF_OF_C_LIBRARY, LEAF_OF_ZLIB, LEAF_OF_TERMINALS, LEAF_OF_COMPILERS };
+
 /* Functions that share the reason why they call no function of the program. Words are separated by
- * blanks. If the program uses any of the functions in `unless`, the reason doesn't hold. */
+ * blanks; one that ends with a star stands for all names that start with it. If the program uses any
+ * of the functions in `unless`, the reason doesn't hold. */
 struct leaf_group {
+  enum leaf_library library;
   enum leaf_memory memory;
   const char *reason, *unless, *names;
 };
@@ -33,6 +39,7 @@ enum leaf_occasion {
 /* What a function of the C library calls, and when: the function that is its argument of that
  * number; or, at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
 struct leaf_callback {
+  enum leaf_library library;
   uint8_t occasions; /* 0: nothing that is known */
   int8_t argument;
 };
@@ -51,6 +58,13 @@ uint8_t leaf_occasions(const char *name);
   "register_printf_modifier"
 #define LEAF_STREAM_MAKERS "fopencookie funopen pthread_cancel " LEAF_PRINTF_HOOKS
 
+/* How a program has sanitizers call it, when they report something or allocate. */
+#define LEAF_SANITIZER_HOOKS                                                                       \
+  "__sanitizer_set_death_callback __asan_set_death_callback __asan_set_error_report_callback "     \
+  "__msan_set_death_callback __sanitizer_install_malloc_and_free_hooks __sanitizer_malloc_hook "   \
+  "__sanitizer_free_hook __sanitizer_report_error_summary __asan_on_error __ubsan_on_report "      \
+  "__tsan_on_report __tsan_on_finalize"
+
 /* What a program may set a handler of signals by: functions for that, and what may ask the
  * operating system for anything. */
 #define LEAF_SIGNAL_FUNCTIONS                                                                      \
@@ -67,8 +81,8 @@ extern const size_t leaf_group_count;
 /* Whether a group has a name. */
 bool leaf_words_have(const char *words, const char *name);
 
-/* The number of the group that has a name; leaf_group_count if none has. */
-size_t leaf_group_of(const char *name);
+/* The number of a library's group that has a name; leaf_group_count if none has. */
+size_t leaf_group_of(const char *name, enum leaf_library library);
 
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);

@@ -17,16 +17,34 @@ struct dynamic {
   bool symbolic, is_pie;
 };
 
-/* The C library's own files, and zlib: no function pointers of other programs come from there, and
- * nothing in them keeps one of this program's but as leaf_functions.c knows. */
-static bool is_c_library(const char *name) {
-  static const char *const names[] = {"libc.so.",     "libm.so.",   "libpthread.so.",
-                                      "libdl.so.",    "librt.so.",  "ld-linux-",
-                                      "libgcc_s.so.", "libc.musl-", "libz.so."};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strncmp(name, names[i], strlen(names[i])) == 0)
+static bool starts(const char *text, const char *start) {
+  return strncmp(text, start, strlen(start)) == 0;
+}
+
+static bool starts_with_any(const char *name, const char *const *starting, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (starts(name, starting[i]))
       return true;
   return false;
+}
+
+static void read_needed(struct linkage *linkage, const char *name) {
+  /* The C library's own files, and zlib: no function pointers of other programs come from there,
+   * and nothing in them keeps one of this program's but as leaf_functions.c knows. */
+  static const char *const c_library[] = {"libc.so.",     "libm.so.",   "libpthread.so.",
+                                          "libdl.so.",    "librt.so.",  "ld-linux-",
+                                          "libgcc_s.so.", "libc.musl-", "libz.so."};
+  /* These define no malloc, or a sanitizer's, which collects as little as the C library's. */
+  static const char *const no_allocator[] = {
+      "libstdc++.so.", "libc++.so.",  "libc++abi.so.", "libunwind.so.", "libatomic.so.",
+      "libasan.so.",   "liblsan.so.", "libtsan.so.",   "libubsan.so.",  "libtinfo.so."};
+  if (starts_with_any(name, c_library, sizeof c_library / sizeof *c_library)) {
+    linkage->needs_zlib |= starts(name, "libz.so.");
+    return;
+  }
+  linkage->needs_more = true;
+  linkage->needs_allocator |=
+      !starts_with_any(name, no_allocator, sizeof no_allocator / sizeof *no_allocator);
 }
 
 static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const struct image *image,
@@ -55,7 +73,7 @@ static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const s
     break;
   case DT_NEEDED: {
     const char *name = elf_strptr(image->elf, strings, entry->d_un.d_val);
-    linkage->needs_more |= name == NULL || !is_c_library(name);
+    read_needed(linkage, name == NULL ? "" : name);
     break;
   }
   default:
@@ -119,19 +137,19 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
 
 enum { VERSIONS = 1 << 15 }; /* the numbers that there may be */
 
-/* Whether a version is one of GNU's C or C++ library, or GCC's own. */
-static bool is_c_version(const char *name) {
-  return name != NULL && (strncmp(name, "GLIBC", 5) == 0 || strncmp(name, "CXXABI_", 7) == 0 ||
-                          strncmp(name, "GCC_", 4) == 0);
+/* Whose a symbol is whose version has a name: GNU's C and C++ libraries, and GCC's own, have GLIBC_,
+ * GLIBCXX_, CXXABI_ and GCC_. */
+static void note_version(struct linkage_symbol *symbol, const char *version) {
+  symbol->is_c_library =
+      starts(version, "GLIBC") || starts(version, "CXXABI_") || starts(version, "GCC_");
+  symbol->is_zlib = starts(version, "ZLIB_");
+  symbol->is_terminals = starts(version, "NCURSES");
 }
 
-/* Tells by their numbers which versions that the file needs are the C library's. They are in the
- * order in which libraries are needed, not in that of their numbers; of two of one number the first
- * counts. */
-static bool find_c_versions(const struct image *image, bool *is_c_library,
-                            struct problem *problem) {
+/* Finds the names of the versions that the file needs, by their numbers. They are in the order in
+ * which libraries are needed, not in that of their numbers; of two of one number the first counts. */
+static bool find_versions(const struct image *image, const char **names, struct problem *problem) {
   struct budget budget = budget_open("version needs", image->size);
-  bool *is_met = calloc(VERSIONS, sizeof *is_met);
   uint32_t strings = 0;
   Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
   GElf_Verneed file;
@@ -146,35 +164,48 @@ static bool find_c_versions(const struct image *image, bool *is_c_library,
                          gelf_getvernaux(needed, (int)aux, &one) != NULL;
          n++, aux += one.vna_next) {
       ok = budget_take(&budget, sizeof(Elf64_Vernaux), problem);
-      if (one.vna_other >= VERSIONS || is_met[one.vna_other])
+      if (one.vna_other >= VERSIONS || names[one.vna_other] != NULL)
         continue;
-      is_met[one.vna_other] = true;
-      is_c_library[one.vna_other] = is_c_version(elf_strptr(image->elf, strings, one.vna_name));
+      const char *name = elf_strptr(image->elf, strings, one.vna_name);
+      names[one.vna_other] = name == NULL ? "" : name;
     }
     if (file.vn_next == 0)
       break;
   }
-  free(is_met);
   return ok;
 }
 
+/* The C library's symbols have versions, if any symbol of the file has one; zlib's oldest have none.
+ * A library's may be defined by any program that loads it. */
+static void note_unversioned(const struct linkage *linkage, struct linkage_symbol *symbol,
+                             bool has_versions) {
+  const bool is_alone = !linkage->needs_more && !linkage->is_library;
+  symbol->is_c_library = is_alone && !has_versions;
+  symbol->is_zlib = is_alone && (!has_versions || linkage->needs_zlib);
+}
+
 /* A name alone doesn't tell a function of the C library from another library's of the same name. */
-static bool find_c_library(struct linkage *linkage, const struct image *image,
+static bool find_libraries(struct linkage *linkage, const struct image *image,
                            struct problem *problem) {
   uint32_t unused = 0;
   Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
-  bool *is_c_library = calloc(VERSIONS, sizeof *is_c_library); /* by version */
-  const bool ok = find_c_versions(image, is_c_library, problem);
+  const bool has_versions =
+      versions != NULL && data_of_type(image, SHT_GNU_verneed, &unused) != NULL;
+  const char **names = calloc(VERSIONS, sizeof *names); /* by version; NULL: there is none */
+  const bool ok = find_versions(image, names, problem);
   for (uint32_t i = 0; ok && i < linkage->symbol_count; i++) {
     struct linkage_symbol *symbol = &linkage->symbols[i];
-    GElf_Versym version;
-    symbol->is_c_library =
-        !symbol->is_defined &&
-        (!linkage->needs_more ||
-         (versions != NULL && gelf_getversym(versions, (int)i, &version) != NULL &&
-          is_c_library[version & (VERSIONS - 1)]));
+    GElf_Versym version = VER_NDX_GLOBAL;
+    if (symbol->is_defined)
+      continue;
+    if (has_versions && gelf_getversym(versions, (int)i, &version) != NULL)
+      version &= VERSIONS - 1;
+    if (version <= VER_NDX_GLOBAL)
+      note_unversioned(linkage, symbol, has_versions);
+    else if (names[version] != NULL)
+      note_version(symbol, names[version]);
   }
-  free(is_c_library);
+  free(names);
   return ok;
 }
 
@@ -192,7 +223,7 @@ static bool read_symbols(struct linkage *linkage, const struct image *image, boo
          n++)
       linkage->symbols[linkage->symbol_count++] =
           read_symbol(image, &symbol, header->sh_link, may_preempt);
-    return find_c_library(linkage, image, problem);
+    return find_libraries(linkage, image, problem);
   }
   linkage->symbols = calloc(1, sizeof *linkage->symbols); /* none */
   return true;

@@ -32,7 +32,8 @@ struct linkage_symbol {
   bool is_preemptible; /* another file's definition may be used in place of this one's */
   bool is_code;        /* a function, or something that may be one */
   bool is_resolver;    /* what is called is what the function returns at start-up */
-  bool is_c_library;   /* as far as its version, or the lack of other libraries, tells */
+  /* Whose it is, as far as its version, or the lack of other libraries, tells. */
+  bool is_c_library, is_zlib, is_terminals;
 };
 
 enum { OFFSET_TABLES = 3 };
@@ -48,6 +49,8 @@ struct linkage {
   bool is_fixed;    /* the file runs at the addresses it was linked for */
   bool is_library;  /* or may be one */
   bool needs_more;  /* it needs libraries other than the C library's and zlib */
+  bool needs_zlib;
+  bool needs_allocator; /* it needs libraries that may define malloc */
 };
 
 /* The image is of a machine that has a struct code_architecture. */

@@ -35,6 +35,13 @@ bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem)
   return true;
 }
 
+bool policy_take_malloc(void *policy, const char *library, struct problem *problem) {
+  ((struct policy *)policy)->has_libc_malloc = true;
+  return strcmp(library, "libc") == 0 ||
+         problem_set(problem, "malloc is libc's, or nothing is to be said of it; not '%s'",
+                     library);
+}
+
 /* ---- Files ---- */
 
 static const char blanks[] = " \t\r\n";
@@ -50,18 +57,36 @@ static char *next_word(char **line) {
   return word;
 }
 
+/* The lines of a policy file: a word, and its value. */
+static const struct line_kind {
+  const char *word;
+  bool (*take)(void *policy, const char *value, struct problem *problem);
+} line_kinds[] = {
+    {"gc-entry", policy_add_entry},
+    {"no-gc", policy_add_leaf},
+    {"malloc", policy_take_malloc},
+};
+
+static const struct line_kind *find_kind(const char *word) {
+  for (size_t i = 0; i < sizeof line_kinds / sizeof *line_kinds; i++)
+    if (strcmp(line_kinds[i].word, word) == 0)
+      return &line_kinds[i];
+  return NULL;
+}
+
 static bool take_line(struct policy *policy, char *line, unsigned number, struct problem *problem) {
   const char *word = next_word(&line);
   if (word == NULL)
     return true;
-  if (strcmp(word, "gc-entry") != 0 && strcmp(word, "no-gc") != 0)
+  const struct line_kind *kind = find_kind(word);
+  if (kind == NULL)
     return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
-  const enum policy_kind kind = strcmp(word, "no-gc") == 0 ? POLICY_NO_GC : POLICY_GC_ENTRY;
-  const char *pattern = next_word(&line);
-  if (pattern == NULL)
+  const char *value = next_word(&line);
+  if (value == NULL)
     return problem_set(problem, "line %u: no pattern", number);
-  add_pattern(policy, kind, pattern);
-  return next_word(&line) == NULL || problem_set(problem, "line %u: more than one pattern", number);
+  return kind->take(policy, value, problem) &&
+         (next_word(&line) == NULL ||
+          problem_set(problem, "line %u: more than one pattern", number));
 }
 
 bool policy_read_file(void *policy, const char *path, struct problem *problem) {

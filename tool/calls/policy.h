@@ -8,6 +8,7 @@
  *     gc-entry  heap_allocate_slow
  *     gc-entry  safepoint_*
  *     no-gc     trace_*
+ *     malloc    libc
  */
 #ifndef STACKPACK_POLICY_H
 #define STACKPACK_POLICY_H
@@ -30,6 +31,7 @@ struct policy {
   struct policy_pattern *patterns; /* owned */
   size_t count, capacity;
   bool drop_unreachable, strict;
+  bool has_libc_malloc; /* malloc is the C library's, or as good */
 };
 
 void policy_close(struct policy *policy);
@@ -39,6 +41,7 @@ void policy_close(struct policy *policy);
 #define POLICY_OPTIONS(policy)                                                                     \
   {"gc-entry", .take = policy_add_entry, .context = (policy)},                                     \
       {"no-gc", .take = policy_add_leaf, .context = (policy)},                                     \
+      {"malloc", .take = policy_take_malloc, .context = (policy)},                                 \
       {"policy", .take = policy_read_file, .context = (policy)},                                   \
       {"drop-unreachable", .flag = &(policy)->drop_unreachable}, {                                 \
     "strict", .flag = &(policy)->strict                                                            \
@@ -46,15 +49,18 @@ void policy_close(struct policy *policy);
 #define POLICY_HELP                                                                                \
   "      --gc-entry=PATTERN    functions in which a thread may be at a collection\n"               \
   "      --no-gc=PATTERN       functions known to call nothing that collects\n"                    \
-  "      --policy=FILE         lines `gc-entry PATTERN` and `no-gc PATTERN`\n"                     \
+  "      --malloc=libc         no other library's malloc collects\n"                               \
+  "      --policy=FILE         lines `gc-entry PATTERN`, `no-gc PATTERN`, ...\n"                   \
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
   "      --strict              undecodable code and unused patterns are errors\n"
 
 /* Take the value of an option into a struct policy: a pattern for GC entries, one for functions
- * that call nothing that collects, or the path of a file with such lines. A file that can't be
- * read, or isn't a policy, is the problem. */
+ * that call nothing that collects, whose malloc it is (`libc`), or the path of a file with such
+ * lines. A file that can't be read, or isn't a policy, is the problem, and so is a malloc of anybody
+ * else's. */
 bool policy_add_entry(void *policy, const char *pattern, struct problem *problem);
 bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem);
+bool policy_take_malloc(void *policy, const char *library, struct problem *problem);
 bool policy_read_file(void *policy, const char *path, struct problem *problem);
 
 /* Whether there is anything to be dropped by. */

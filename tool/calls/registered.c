@@ -20,13 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function calls what it is given alone if it is the C library's. */
+/* Whether a function that calls what it is given alone is of the library that has it. */
+static bool is_of(const struct linkage_symbol *symbol, enum leaf_library library) {
+  return library == LEAF_OF_TERMINALS ? symbol->is_terminals : symbol->is_c_library;
+}
+
 static void find_callbacks(struct graph_builder *builder) {
   const struct linkage *linkage = &builder->graph->linkage;
   builder->callbacks = calloc((size_t)linkage->symbol_count + 1, sizeof *builder->callbacks);
   for (uint32_t i = 0; i < linkage->symbol_count; i++) {
     const struct leaf_callback what = leaf_callback(linkage->symbols[i].name);
-    if (what.occasions != LEAF_AT_ONCE || linkage->symbols[i].is_c_library)
+    if (what.occasions != LEAF_AT_ONCE || is_of(&linkage->symbols[i], what.library))
       builder->callbacks[i] = what;
   }
 }
@@ -35,12 +39,13 @@ static void find_callbacks(struct graph_builder *builder) {
  * function of the C library, or by one of the file's that hands on what it is given. */
 static struct leaf_callback callback_of(const struct graph_builder *builder, uint32_t node) {
   const struct call_graph *graph = builder->graph;
+  const struct leaf_callback none = {.argument = -1};
   for (size_t i = 0; i < builder->registrar_count; i++)
     if (builder->registrars[i].function == node)
       return builder->registrars[i].what;
   if (graph_is_function(graph, node))
     node = graph_stub_target(graph, node);
-  return graph_symbol_of(graph, node) == NULL ? (struct leaf_callback){0, -1}
+  return graph_symbol_of(graph, node) == NULL ? none
                                               : builder->callbacks[node - graph->function_count];
 }
 
@@ -85,8 +90,9 @@ static void note_call(struct flow *flow, struct call *call, struct leaf_callback
     if (call->is_noted)
       settle_call(builder, call, function);
   } else if (value.kind == CODE_ARGUMENT) {
-    call->is_noted = note_registrar(builder, flow->function,
-                                    (struct leaf_callback){what.occasions, (int8_t)value.table});
+    call->is_noted =
+        note_registrar(builder, flow->function,
+                       (struct leaf_callback){what.library, what.occasions, (int8_t)value.table});
   } else if (what.occasions == LEAF_AT_ABORT) {
     call->is_noted = value.kind == CODE_ADDRESS && value.table != SIGABRT;
   } else if (function != (uint32_t)GRAPH_NO_NODE) {
