@@ -120,7 +120,8 @@ static inline unsigned bits_more_bytes_below(const uint8_t *bytes, unsigned coun
 #endif
 }
 
-/* The same of larger numbers. */
+/* The same of larger numbers: more than BITS_HALVED_TO are halved first. */
+enum { BITS_HALVED_TO = 8 };
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value);
 

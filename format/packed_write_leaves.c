@@ -24,53 +24,96 @@ static uint64_t offset_of(const struct encoder *encoder, uint32_t record) {
   return encoder->table->records[record].address - encoder->text_start;
 }
 
-/* How many bytes records have that are too many for their bucket's nibble: where functions are full
- * of records, smaller buckets may be better. */
-static uint64_t size_of_full(const struct encoder *encoder, unsigned bucket_shift) {
-  uint64_t full = 0;
-  uint32_t first = 0; /* of the bucket */
-  for (uint32_t i = 0; i < encoder->table->record_count; i++) {
-    if (offset_of(encoder, i) >> bucket_shift != offset_of(encoder, first) >> bucket_shift)
-      first = i;
-    full += i - first + 1 == PACKED_BUCKET_FULL;
+/* The bytes of a low. */
+static unsigned low_bytes_for(unsigned bucket_shift, unsigned record_shift) {
+  const unsigned bits = bucket_shift - record_shift;
+  return bits == 0 ? 1 : (unsigned)bits_to_bytes(bits);
+}
+
+/* ---- The size of buckets ---- */
+
+enum { LEAST_SHIFT = 4, MOST_SHIFT = 59 };
+
+/* What buckets of a size have: how many are full, and the price of reading them. */
+struct buckets {
+  uint64_t full;
+  uint64_t steps; /* after the first one, in which 16 bytes of lows are compared; of all records */
+};
+
+/* How many steps a look-up takes in a bucket after the first one: see bits_numbers_below. */
+static unsigned steps_in(uint64_t records, unsigned low_bytes) {
+  enum { BYTES_AT_ONCE = 16 };
+  unsigned halvings = 0;
+  if (low_bytes == 1)
+    return (unsigned)((records - 1) / BYTES_AT_ONCE);
+  for (; records > BITS_HALVED_TO; records -= records / 2)
+    halvings++;
+  return halvings;
+}
+
+static void add_bucket(const struct encoder *encoder, struct buckets *buckets, unsigned shift,
+                       uint64_t records) {
+  const unsigned record_shift = shift_below(encoder->header.record_shift, shift);
+  buckets->full += records >= PACKED_BUCKET_FULL;
+  buckets->steps += steps_in(records, low_bytes_for(shift, record_shift)) * records;
+}
+
+/* Goes through the records once, with buckets of all sizes: where the record before has another
+ * highest bits, its bucket ends, and so do all smaller ones. */
+static void count_buckets(const struct encoder *encoder, struct buckets buckets[MOST_SHIFT + 1]) {
+  const uint32_t count = encoder->table->record_count;
+  uint32_t first[MOST_SHIFT + 1] = {0};
+  for (uint32_t i = 1; i <= count; i++) {
+    const uint64_t differing =
+        i == count ? INT64_MAX : offset_of(encoder, i) ^ offset_of(encoder, i - 1);
+    const unsigned end = shift_below(bits_for_number(differing), MOST_SHIFT + 1);
+    for (unsigned shift = LEAST_SHIFT; shift < end; shift++) {
+      add_bucket(encoder, &buckets[shift], shift, i - first[shift]);
+      first[shift] = i;
+    }
   }
-  return full * sizeof(uint16_t);
 }
 
 /* The size of directory and leaves with buckets of such a size, nearly. */
-static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift) {
+static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift, uint64_t full) {
   const struct packed_header *header = &encoder->header;
   const unsigned record_shift = shift_below(header->record_shift, bucket_shift);
   const unsigned start_shift = shift_below(header->start_shift, bucket_shift);
-  const uint64_t leaves = leaves_for(header, bucket_shift);
   const uint64_t entry = bits_bytes_for(header->records) + bits_bytes_for(header->stretches);
-  if (leaves > ((uint64_t)header->records + header->stretches) * 16)
-    return UINT64_MAX;
-  return leaves * (8 + entry) +
-         header->records *
-             bits_to_bytes(bucket_shift - record_shift + (bucket_shift == record_shift)) +
-         header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
-         size_of_full(encoder, bucket_shift);
+  return leaves_for(header, bucket_shift) * (8 + entry) +
+         (uint64_t)header->records * low_bytes_for(bucket_shift, record_shift) +
+         (uint64_t)header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
+         full * sizeof(uint16_t);
 }
 
+/* A step of reading takes some 8 % of a look-up's time, and so is worth about as much of a table,
+ * which has some 3 bytes a record. */
 static void choose_bucket(struct encoder *encoder) {
-  enum { LEAST = 4, MOST = 59 };
+  enum { STEPS_A_BYTE = 2 };
   struct packed_header *header = &encoder->header;
+  struct buckets buckets[MOST_SHIFT + 1] = {{0}};
   uint64_t least = UINT64_MAX;
-  unsigned best = MOST;
-  for (unsigned shift = LEAST; shift <= MOST; shift++) {
-    const uint64_t size = size_with(encoder, shift);
-    if (size < least) {
-      least = size;
+  unsigned best = MOST_SHIFT;
+  count_buckets(encoder, buckets);
+  for (unsigned shift = LEAST_SHIFT; shift <= MOST_SHIFT; shift++) {
+    const uint64_t leaves = leaves_for(header, shift);
+    if (leaves > ((uint64_t)header->records + header->stretches) * 16)
+      continue;
+    const uint64_t price =
+        size_with(encoder, shift, buckets[shift].full) + buckets[shift].steps / STEPS_A_BYTE;
+    if (price < least) {
+      least = price;
       best = shift;
     }
-    if (leaves_for(header, shift) == 1)
+    if (leaves == 1)
       break;
   }
   header->bucket_shift = (uint8_t)best;
   header->record_shift = (uint8_t)shift_below(header->record_shift, best);
   header->start_shift = (uint8_t)shift_below(header->start_shift, best);
 }
+
+/* ---- Leaves ---- */
 
 static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes) {
   bit_writer_put(bits, number, bytes * 8);
@@ -105,8 +148,7 @@ static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
   const struct packed_header *header = &encoder->header;
   struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
   const unsigned leaf_shift = header->bucket_shift + 4u;
-  const unsigned low_bits = header->bucket_shift - header->record_shift;
-  const unsigned low_bytes = low_bits == 0 ? 1 : (unsigned)bits_to_bytes(low_bits);
+  const unsigned low_bytes = low_bytes_for(header->bucket_shift, header->record_shift);
   const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
   const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
   uint32_t counts[PACKED_BUCKETS];

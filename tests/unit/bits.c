@@ -66,22 +66,27 @@ TEST(varints) {
   }
 }
 
-/* Sixteen bytes are compared at once, or 32: with each value, and any bytes after those that count. */
+/* Sixteen bytes are compared at once, or 32: with each value, and any bytes after those that count. Many larger
+ * numbers are halved first. */
 TEST(numbers_below_a_value) {
+  enum { MOST = 200 };
   struct numbers numbers = {3};
   for (unsigned round = 0; round < 20000; round++) {
     const unsigned size =
         numbers_chance(&numbers, 70) ? 1 : (unsigned)numbers_between(&numbers, 2, 8);
-    const unsigned count = (unsigned)numbers_below(&numbers, 40);
-    const uint64_t value =
+    const unsigned count =
+        (unsigned)numbers_below(&numbers, numbers_chance(&numbers, 80) ? 40 : MOST);
+    uint64_t value =
         numbers_chance(&numbers, 80) ? numbers_below(&numbers, 256) : numbers_of_bits(&numbers, 64);
-    uint64_t ascending[40], below = 0;
-    uint8_t bytes[40 * 8 + BITS_PADDING];
+    uint64_t ascending[MOST], below = 0;
+    uint8_t bytes[MOST * 8 + BITS_PADDING];
     for (unsigned i = 0; i < sizeof bytes; i++)
       bytes[i] = (uint8_t)numbers_next(&numbers);
     for (unsigned i = 0; i < count; i++)
       ascending[i] = numbers_next(&numbers) & bits_low_mask(size * 8);
     qsort(ascending, count, sizeof *ascending, bits_compare_words);
+    if (count > 0 && numbers_chance(&numbers, 50)) /* one of them, or near it */
+      value = ascending[numbers_below(&numbers, count)] + numbers_below(&numbers, 2);
     for (unsigned i = 0; i < count; i++) {
       memcpy(bytes + i * size, &ascending[i], size);
       below += ascending[i] < value;

@@ -24,7 +24,8 @@ struct code {
   unsigned alignment;          /* of functions and records, in bits */
   unsigned bare, gaps, overlaps, repeats; /* repeats: of records */
   unsigned clusters;                      /* percent: with 50 times as many records */
-  unsigned alike; /* percent: functions of one live set, whose layouts are shared */
+  unsigned alike;  /* percent: functions of one live set, whose layouts are shared */
+  uint64_t spread; /* bytes of other code after each function, at most */
 };
 
 /* Adds the records of a function, and returns where the last one is. */
@@ -62,6 +63,8 @@ static void add_code(struct model *model, const struct code *code, struct number
       size = unit * numbers_between(numbers, 1, 1 + size / unit);
     if (numbers_chance(numbers, code->gaps))
       size += unit * numbers_below(numbers, 200);
+    if (code->spread > 0)
+      size += unit * numbers_below(numbers, code->spread / unit);
     address += size;
   }
 }
@@ -88,6 +91,23 @@ static void check_address(const struct model *model, const struct stackpack_tabl
                  model_find(model, address));
 }
 
+/* Every address of the text; of a sparse one, those around functions' starts and records. */
+static void check_addresses(const struct model *model, const struct stackpack_table *table,
+                            bool is_sparse) {
+  enum { NEAR = 20 };
+  const uint64_t end = is_sparse ? TEXT + AROUND : text_end(model) + AROUND;
+  for (uint64_t address = TEXT - AROUND; address < end; address++)
+    check_address(model, table, address);
+  for (uint32_t i = 0; is_sparse && i < model->sorted_function_count; i++)
+    for (uint64_t near = 0; near < 2 * NEAR; near++) {
+      check_address(model, table, model->sorted_functions[i].address - NEAR + near);
+      check_address(model, table, model->reach[i] - NEAR + near);
+    }
+  for (uint32_t i = 0; is_sparse && i < model->sorted_record_count; i++)
+    for (uint64_t near = 0; near < 2 * NEAR; near++)
+      check_address(model, table, model->sorted_records[i]->address - NEAR + near);
+}
+
 static void check_code(const struct code *code, uint64_t seed) {
   struct numbers numbers = {seed};
   struct model model = {.seed = seed};
@@ -95,8 +115,7 @@ static void check_code(const struct code *code, uint64_t seed) {
   model_finish(&model);
   struct packed_model packed = packed_model_open(&model, &options);
   model_check_table(&model, &packed.table, &options);
-  for (uint64_t address = TEXT - AROUND; address < text_end(&model) + AROUND; address++)
-    check_address(&model, &packed.table, address);
+  check_addresses(&model, &packed.table, code->spread > 0);
   packed_model_free(&packed);
   model_free(&model);
 }
@@ -173,5 +192,19 @@ TEST(aligned_code) {
     code.stride = 1;
     code.functions = 60 >> alignment / 2;
     check_code(&code, alignment);
+  }
+}
+
+/* Kilobytes to gigabytes of other code between functions, of which some have hundreds of calls: long buckets. */
+TEST(sparse_code) {
+  for (unsigned bits = 10; bits <= 40; bits += 5) {
+    struct code code = usual;
+    code.spread = (uint64_t)1 << bits;
+    code.functions = 60;
+    code.clusters = 10;
+    code.stride = bits % 4;
+    code.repeats = bits % 3 * 10;
+    code.alignment = bits % 2 * 2;
+    check_code(&code, bits);
   }
 }
