@@ -11,6 +11,7 @@
 #include "format/packed_write.h"
 #include "tool/calls/drop.h"
 #include "tool/check/answers.h"
+#include "tool/check/bolt.h"
 #include "tool/check/compare.h"
 #include "tool/check/conflicts.h"
 #include "tool/check/raw_readers.h"
@@ -146,8 +147,9 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
 static bool read_stack_maps(struct packing *packing, struct problem *problem) {
   const struct entries *entries = &packing->loaded.entries;
   return load_records(packing->image, &packing->options->load, &packing->loaded, problem) &&
-         (entries->conflict_count == 0 || packing->options->conflicts == CONFLICTS_OMIT ||
-          conflicts_refuse(packing->image, entries, problem));
+         (packing->options->conflicts == CONFLICTS_OMIT ||
+          (bolt_check(packing->path, packing->image, &packing->loaded, problem) &&
+           (entries->conflict_count == 0 || conflicts_refuse(packing->image, entries, problem))));
 }
 
 /* Takes the records that no collection can reach out of the table. */

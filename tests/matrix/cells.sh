@@ -8,6 +8,7 @@ linkers=(lld bfd gold mold)
 kinds=(non-PIE static PIE static-PIE library)
 variants=(plain writable gc-sections icf LTO separate-code RELR stripped 64K-pages 2M-pages)
 programs=(list many) # one with 8 records, one whose stack maps fill 114 pages
+tools=() # commands that change a packed file afterwards: see try_tools
 
 # ---- Machines ------------------------------------------------------------------------------------------
 
@@ -132,7 +133,55 @@ cell() { # MACHINE LINKER KIND VARIANT PROGRAM
   dump_json packed/$file >packed.json
   [[ -s raw.json ]] || fail "no records"
   expect_same raw.json packed.json
+  try_tools "$file" "${*:2}"
   result ok
+}
+
+# What else is put into a file: its name is appended to each command, or stands for FILE.
+apply() { # TOOL FILE
+  local tool=$1
+  [[ $tool == *FILE* ]] || tool+=" FILE"
+  # shellcheck disable=SC2086 # a list of words
+  timeout 60 ${tool//FILE/$2}
+}
+
+# Applies each tool to the raw and to the packed cell. A line for each goes to the file tools.LINKER. The packed one must run as
+# before, with the same records; where the tool adds code (BOLT), it must be refused when it is opened. What fails with the raw one
+# isn't for us to mend.
+try_tools() { # FILE CELL
+  local tool why
+  for tool in "${tools[@]}"; do
+    why=$(try_tool "$1" "$tool" 2>&1) || { echo "$why"; why="FAIL: $(tail -n 1 <<<"$why")"; }
+    echo "$tool|$2|$why" >>"../tools.${2%% *}"
+  done
+}
+
+try_tool() { # FILE TOOL: prints the result
+  local file=$1 side status=0
+  rm -rf later.raw later.packed
+  cp -r raw later.raw
+  cp -r packed later.packed
+  if ! apply "$2" later.raw/"$file" >tool.log 2>&1 ||
+    ! (timeout 20 "${emulator[@]}" later.raw/app >run.log 2>&1) 2>/dev/null || ! cmp -s <(run raw/app) <(run later.raw/app); then
+    echo "n/a: fails with the raw file"
+    return
+  fi
+  apply "$2" later.packed/"$file" >tool.log 2>&1 || { echo "the tool: $(head -n 1 tool.log)"; return 1; }
+  (timeout 20 "${emulator[@]}" later.packed/app >run.log 2>&1) 2>/dev/null || { echo "doesn't run"; return 1; }
+  cmp -s <(run raw/app) <(run later.packed/app) || { echo "runs differently"; return 1; }
+  "$stackpack" dump --format=json later.packed/"$file" >later.json 2>later.err || status=$?
+  if [[ $2 == *llvm-bolt* ]]; then
+    ((status == 2)) && grep -q 'code was added' later.err || { echo "isn't refused"; return 1; }
+    echo refused
+    return
+  fi
+  ((status == 0)) || { echo "$(<later.err)"; return 1; }
+  cmp -s <(without_names <packed.json) <(without_names <later.json) || { echo "other records"; return 1; }
+  echo ok
+}
+
+without_names() {
+  sed -E 's/"function":("([^"\\]|\\.)*"|null)/"function":null/'
 }
 
 # Runs a cell in a folder of its own; leaves its result in the file LINKER.KIND.VARIANT.PROGRAM.

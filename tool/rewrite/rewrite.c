@@ -55,7 +55,8 @@ static bool check_kind(const struct image *image, struct problem *problem) {
   if (image->machine == NULL)
     return problem_set(problem, "a machine other than x86-64, AArch64 and RISC-V");
   if (header->e_phoff != sizeof *header)
-    return problem_set(problem, "the program headers aren't right after the ELF header");
+    return problem_set(problem, "the program headers aren't right after the ELF header; "
+                                "BOLT leaves them there with --use-gnu-stack");
   if (image->section_count + 2 >= SHN_LORESERVE ||
       image->segment_count + PLAN_NEW_SEGMENTS_MAX >= PN_XNUM)
     return problem_set(problem, "too many sections or segments");
