@@ -97,6 +97,64 @@ uint64_t elf_image_code_end(const struct elf_image *image) {
   return end;
 }
 
+/* ---- Notes ---- */
+
+enum { NOTES_SIZE_MAX = 1 << 20 };
+
+struct elf_notes elf_notes(const struct elf_image *image) {
+  return (struct elf_notes){.image = image, .budget = NOTES_SIZE_MAX};
+}
+
+/* Goes to the next segment of notes. */
+static bool next_notes(struct elf_notes *notes) {
+  while (notes->segment < notes->image->header.e_phnum) {
+    const Elf64_Phdr segment = elf_image_segment(notes->image, notes->segment++);
+    uint64_t size;
+    if (segment.p_type != PT_NOTE)
+      continue;
+    notes->next = elf_image_at(notes->image, segment.p_vaddr, &size);
+    if (notes->next == NULL)
+      continue;
+    notes->left = size < segment.p_filesz ? size : segment.p_filesz;
+    notes->left = notes->left < notes->budget ? notes->left : notes->budget;
+    notes->budget -= notes->left;
+    notes->alignment = segment.p_align == 8 ? 8 : 4;
+    return true;
+  }
+  return false;
+}
+
+static uint64_t align_up(uint64_t value, uint64_t alignment) {
+  return (value + alignment - 1) & -alignment;
+}
+
+/* gABI, "Note Section"; where the segment's alignment is 8, descriptions and notes are padded to
+ * that. */
+const uint8_t *elf_notes_next(struct elf_notes *notes, uint32_t type, uint64_t *size) {
+  while (notes->left >= PACKED_NOTE_SIZE || next_notes(notes)) {
+    const uint8_t *note = notes->next;
+    Elf64_Nhdr header;
+    if (notes->left < sizeof header) {
+      notes->left = 0;
+      continue;
+    }
+    memcpy(&header, note, sizeof header);
+    const uint64_t start = align_up(sizeof header + (uint64_t)header.n_namesz, notes->alignment);
+    const uint64_t end = align_up(start + header.n_descsz, notes->alignment);
+    const bool is_whole = start + header.n_descsz <= notes->left;
+    const uint64_t step = end < notes->left ? end : notes->left;
+    const bool is_own =
+        is_whole && header.n_type == type && start == PACKED_NOTE_SIZE &&
+        memcmp(note + sizeof header, packed_note + sizeof header, sizeof "stackpack") == 0;
+    notes->next += step;
+    notes->left -= step;
+    *size = header.n_descsz;
+    if (is_own)
+      return note + PACKED_NOTE_SIZE;
+  }
+  return NULL;
+}
+
 const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset) {
   if (section >= image->header.e_shnum)
     return NULL;
@@ -108,15 +166,25 @@ const char *elf_image_string(const struct elf_image *image, uint32_t section, ui
   return memchr(text, 0, strings.sh_size - offset) == NULL ? NULL : (const char *)text;
 }
 
-bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
-                            Elf64_Shdr *section) {
+/* Whether a name consists of these two pieces: see note.h. */
+static bool is_name(const char *name, const char *start, const char *rest) {
+  const size_t length = strlen(start);
+  return name != NULL && strncmp(name, start, length) == 0 && strcmp(name + length, rest) == 0;
+}
+
+/* The next section of that name, which is in two pieces. */
+static bool next_section(const struct elf_image *image, const char *start, const char *rest,
+                         unsigned *number, Elf64_Shdr *section) {
   while (++*number < image->header.e_shnum) {
     *section = elf_image_section(image, *number);
-    const char *own = elf_image_string(image, image->header.e_shstrndx, section->sh_name);
-    if (own != NULL && strcmp(own, name) == 0)
+    if (is_name(elf_image_string(image, image->header.e_shstrndx, section->sh_name), start, rest))
       return true;
   }
   return false;
+}
+
+bool elf_image_next_raw(const struct elf_image *image, unsigned *number, Elf64_Shdr *section) {
+  return next_section(image, ".llvm_", "stackmaps", number, section);
 }
 
 const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shdr *section) {
@@ -131,7 +199,7 @@ const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shd
 
 bool elf_image_find_section(const struct elf_image *image, const char *name, Elf64_Shdr *section) {
   unsigned number = 0;
-  return elf_image_next_section(image, name, &number, section) &&
+  return next_section(image, name, "", &number, section) &&
          elf_image_contents(image, section) != NULL;
 }
 
@@ -295,9 +363,9 @@ bool elf_symbols_next_defined(struct elf_symbols *symbols) {
   return false;
 }
 
-bool elf_image_has_symbol(const struct elf_image *image, const char *name) {
+bool elf_image_has_raw_symbol(const struct elf_image *image) {
   for (struct elf_symbols at = elf_symbols(image); elf_symbols_next(&at);)
-    if (!at.is_dynamic && at.name != NULL && strcmp(at.name, name) == 0)
+    if (!at.is_dynamic && is_name(at.name, "__LLVM_", "StackMaps"))
       return true;
   return false;
 }

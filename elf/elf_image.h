@@ -48,9 +48,22 @@ bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *
 /* The link-time address at which the last executable segment ends; 0 without one. */
 uint64_t elf_image_code_end(const struct elf_image *image);
 
-/* The next section of that name after number *number, which moves on; false if there is none. */
-bool elf_image_next_section(const struct elf_image *image, const char *name, unsigned *number,
-                            Elf64_Shdr *section);
+/* The notes of the program headers that have stackpack's name (note.h). */
+struct elf_notes {
+  const struct elf_image *image;
+  unsigned segment;         /* the next one */
+  const uint8_t *next;      /* in the one that is read */
+  uint64_t left, alignment; /* of that one, in bytes */
+  uint64_t budget;          /* how many more are read: a hostile file may have many of both */
+};
+struct elf_notes elf_notes(const struct elf_image *image);
+/* Goes to the next note of a type (enum note_type): returns its description, of *size bytes; NULL
+ * if there is none. */
+const uint8_t *elf_notes_next(struct elf_notes *notes, uint32_t type, uint64_t *size);
+
+/* The next section with stack maps of LLVM's after number *number, which moves on; false if there
+ * is none. */
+bool elf_image_next_raw(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
 /* A section's bytes, in memory if it is loaded; NULL if they aren't there. */
 const uint8_t *elf_image_contents(const struct elf_image *image, const Elf64_Shdr *section);
@@ -90,8 +103,8 @@ bool elf_symbols_next(struct elf_symbols *symbols);
 /* The same, of those that are defined and whose names can be read. */
 bool elf_symbols_next_defined(struct elf_symbols *symbols);
 
-/* Whether .symtab has a symbol of that name. */
-bool elf_image_has_symbol(const struct elf_image *image, const char *name);
+/* Whether .symtab has LLVM's symbol of stack maps. */
+bool elf_image_has_raw_symbol(const struct elf_image *image);
 
 /* Adds the functions of the symbol tables. False without memory. */
 bool elf_image_add_symbols(const struct elf_image *image, struct code_ranges *ranges);

@@ -1,4 +1,4 @@
-/* note.h - the note by which a packed table is found.
+/* note.h - the notes of a program about stack maps: by one of them a packed table is found.
  *
  * The packed section starts with an ELF note, and a PT_NOTE program header of its own covers just
  * this note; the table follows. So the table is found in a running process by dl_iterate_phdr, and
@@ -9,6 +9,16 @@
  *   u32 name size = 10, u32 description size = 0, u32 type = 1, "stackpack\0", 2 bytes of padding
  *
  * elf.h's name for a note of type 1 without a description is NT_VERSION. (gABI, "Note Section")
+ *
+ * Notes of other types have the same name, and are a program's own. They stay when it is packed or
+ * stripped:
+ *
+ *   type 2  which records are statepoints: STACKPACK_STATEPOINT_IDS of stackpack.h. The description
+ *           is any number of ranges of IDs, of two 64-bit words each: the first one and the last one
+ *   type 3  libstackpack is linked statically
+ *
+ * A program whose data has the name of LLVM's section or symbol reads its stack maps itself, as far
+ * as `pack` can tell. So here, and in all of the library, these names are in two pieces.
  */
 #ifndef STACKPACK_NOTE_H
 #define STACKPACK_NOTE_H
@@ -18,10 +28,13 @@
 #include <string.h>
 
 enum { PACKED_NOTE_SIZE = 24 };
+enum note_type { NOTE_PACKED = 1, NOTE_STATEPOINTS = 2, NOTE_READER = 3 };
 
-static const uint8_t packed_note[PACKED_NOTE_SIZE] = {
-    10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 's', 't', 'a', 'c', 'k', 'p', 'a', 'c', 'k', 0, 0, 0,
-};
+/* A note without a description. */
+#define NOTE_OF(type)                                                                              \
+  { 10, 0, 0, 0, 0, 0, 0, 0, type, 0, 0, 0, 's', 't', 'a', 'c', 'k', 'p', 'a', 'c', 'k', 0, 0, 0 }
+
+static const uint8_t packed_note[PACKED_NOTE_SIZE] = NOTE_OF(NOTE_PACKED);
 
 /* Whether bytes[0..size) is that note. */
 static inline bool packed_note_is(const void *bytes, uint64_t size) {

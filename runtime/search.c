@@ -135,11 +135,11 @@ bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *secti
   const bool is_headless = image->loaded != NULL && image->header.e_shnum == 0; /* or no file */
   if (is_headless || *number == BY_FORM)
     return raw_search(image, section);
-  while (elf_image_next_section(image, ".llvm_stackmaps", number, section))
+  while (elf_image_next_raw(image, number, section))
     if (section->sh_type != SHT_NOBITS &&
         (image->loaded == NULL || (section->sh_flags & SHF_ALLOC) != 0))
       return true;
-  if (!is_first || image->loaded == NULL || !elf_image_has_symbol(image, "__LLVM_StackMaps"))
+  if (!is_first || image->loaded == NULL || !elf_image_has_raw_symbol(image))
     return false;
   *number = BY_FORM;
   *section = (Elf64_Shdr){0};

@@ -1,8 +1,15 @@
 /* table.c - the public look-ups over one table: stackpack.h onto packed.h. */
+#include "elf/note.h"
 #include "format/packed_live.h"
 #include "runtime/internal.h"
 
 #include <string.h>
+
+/* Tells `stackpack pack` that the program has this library: every use of it takes this file from the
+ * archive. Linkers keep notes, also with --gc-sections, and so does `strip`. */
+__attribute__((used, aligned(4),
+               section(".note.stackpack.reader"))) static const uint8_t reader_note[] =
+    NOTE_OF(NOTE_READER);
 
 const char *stackpack_error_text(enum stackpack_error error) {
   switch (error) {

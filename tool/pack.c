@@ -14,6 +14,7 @@
 #include "tool/check/bolt.h"
 #include "tool/check/compare.h"
 #include "tool/check/conflicts.h"
+#include "tool/check/raw_names.h"
 #include "tool/check/raw_readers.h"
 #include "tool/image/clean.h"
 #include "tool/image/compress.h"
@@ -37,6 +38,7 @@ static const char help[] =
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
     "      --force               pack also a program that reads its raw stack maps\n"
+    "      --reader=here|elsewhere  elsewhere: another file has libstackpack\n"
     "      --conflicts=refuse|omit  stack maps that contradict each other\n"
     "      --always              pack also where the file grows by it\n"
     "      --dry-run             say the sizes; write nothing\n"
@@ -53,6 +55,7 @@ struct pack_options {
   bool if_present, force, always, dry_run, quiet, report;
   enum output_format format;
   enum { CONFLICTS_REFUSE, CONFLICTS_OMIT } conflicts;
+  enum { READER_HERE, READER_ELSEWHERE } reader;
 };
 
 /* One file on its way, and the results of the passes, which are named beside them. */
@@ -164,8 +167,11 @@ static bool drop_by_reach(struct packing *packing, struct problem *problem) {
 
 /* Refuses a program that reads its raw stack maps itself: it would find the packed ones. */
 static bool refuse_raw_readers(struct packing *packing, struct problem *problem) {
-  return !raw_readers_find(packing->image, packing->loaded.raw, &packing->raw_reader) ||
-         packing->options->force ||
+  const struct pack_options *options = packing->options;
+  return (!raw_readers_find(packing->image, packing->loaded.raw, &packing->raw_reader) &&
+          !raw_names_find(packing->image, packing->loaded.raw, options->load.section,
+                          &packing->raw_reader)) ||
+         options->force ||
          problem_set(problem,
                      "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
                      "--force packs it all the same",
@@ -285,18 +291,28 @@ static bool write_files(struct packing *packing, struct problem *problem) {
   return ok;
 }
 
+/* Says, whether or not a result is printed, that a packed program seems to have no reader. */
+static bool warn(struct packing *packing, struct problem *problem) {
+  (void)problem;
+  if (packing->options->reader == READER_HERE && !raw_names_has_library(packing->image))
+    problem_warn(packing->path, "nothing in it refers to libstackpack, which reads packed stack "
+                                "maps; --reader=elsewhere, if another file does");
+  return true;
+}
+
 /* Runs the passes, up to one that fails or that leaves nothing to do. */
 static bool pack_image(struct packing *packing, struct problem *problem) {
   static bool (*const passes[])(struct packing *, struct problem *) = {
       find_stack_maps,    /* image/load.c */
       read_stack_maps,    /* image/load.c */
       drop_by_reach,      /* calls/drop.c */
-      refuse_raw_readers, /* check/raw_readers.c */
+      refuse_raw_readers, /* check/raw_readers.c, check/raw_names.c */
       encode_table,       /* format/packed_write.c, rewrite/plan.c */
       rewrite_file,       /* rewrite/rewrite.c */
       check_file,         /* check/compare.c, check/answers.c */
       sum_up,             /* print/summary.c */
       write_files,        /* rewrite/kept.c, image/output.c */
+      warn,               /* check/raw_names.c */
   };
   bool ok = true;
   for (size_t i = 0; i < sizeof passes / sizeof *passes && ok && !packing->is_done; i++)
@@ -357,6 +373,7 @@ int command_pack(int argc, char **argv) {
       {"if-present", .flag = &options.if_present},
       {"keep-raw", .text = &options.keep_raw},
       {"force", .flag = &options.force},
+      {"reader", .words = "here|elsewhere", .word = &options.reader},
       {"conflicts", .words = "refuse|omit", .word = &options.conflicts},
       {"always", .flag = &options.always},
       {"dry-run", .flag = &options.dry_run},

@@ -15,7 +15,7 @@ grep -qE '^ +[0-9]+  by_pointer$' report || fail "by_pointer keeps a record: $(<
 ! grep -q qsort report || fail "qsort is given a function that is known: $(<report)"
 ! grep -q 'handles signals' report || fail "there is no signal handler"
 
-expect_status 0 "$stackpack" pack --always --quiet --gc-entry=collect -o packed app
+expect_status 0 "$stackpack" pack --always --quiet --reader=elsewhere --gc-entry=collect -o packed app
 [[ ! -s out && ! -s err ]] || fail "--quiet should say nothing"
 
 # Equal input and options give equal bytes.

@@ -27,13 +27,13 @@ if [[ $(id -u) == 0 ]] && python3 -c '
 import os, struct
 os.setxattr("raw", "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))' 2>err; then
   cp --preserve=all raw app
-  expect_status 0 "$stackpack" pack app
+  expect_status 0 "$stackpack" pack --reader=elsewhere app
   [[ ! -s err ]] || fail "a warning: $(cat err)"
   python3 -c 'import os; assert os.getxattr("app", "security.capability") == os.getxattr("raw", "security.capability")' ||
     fail "the capability is lost"
   # Who may not give it loses it.
   cp --preserve=all raw app
-  expect_status 0 setpriv --bounding-set=-setfcap --inh-caps=-setfcap "$stackpack" pack --quiet app
+  expect_status 0 setpriv --bounding-set=-setfcap --inh-caps=-setfcap "$stackpack" pack --quiet --reader=elsewhere app
   only_line_matches '^stackpack: app: warning: the extended attribute security.capability isn.t kept' err ||
     { cat err; fail "it isn't said that the capability is lost"; }
   expect_packed app

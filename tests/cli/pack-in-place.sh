@@ -5,7 +5,7 @@
 for linker in lld bfd; do
   make_program $linker app list
   cp app raw
-  expect_status 0 "$stackpack" pack --always app
+  expect_status 0 "$stackpack" pack --always --reader=elsewhere app
   expect_output app
   [[ ! -s err ]] || fail "output on stderr: $(<err)"
   expect_packed app

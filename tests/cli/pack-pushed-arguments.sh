@@ -106,5 +106,5 @@ objcopy --rename-section .eh_frame=.other pushing unknown
 expect_status 0 "$stackpack" pack --always -o packed unknown
 expect_output '^unknown: 1 record of frames that neither unwind tables nor the code tell of: '
 (($(frame_size packed) >= 32 + 8)) || fail "the arguments aren't in the frame's size"
-expect_status 0 "$stackpack" pack --always --quiet -o packed unknown
+expect_status 0 "$stackpack" pack --always --quiet --reader=elsewhere -o packed unknown
 [[ ! -s out && ! -s err ]] || fail "--quiet isn't quiet"

@@ -1,29 +1,34 @@
 /* raw_readers.c - finds out whether a program reads its own raw stack maps.
  *
  * LLVM labels the stack maps of each object file `__LLVM_StackMaps`. A runtime that parses them
- * itself declares that symbol (made global with objcopy, or by a linker script) and would find the
- * packed table there. Such a use leaves one of these traces in a linked file:
+ * itself declares that symbol, or symbols around them that a linker script defines (`__start_NAME`,
+ * `gc_maps_begin`), and would find the packed table there. Such a use leaves one of these traces in
+ * a linked file:
  *
  * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined
  *   one in the full symbol table;
+ * - a symbol in the stack maps, or at their end, that is neither LLVM's nor a linker's own;
  * - a dynamic relocation that puts an address in the stack maps somewhere: into the global offset
  *   table, or initialised data; in a table of kind RELR, the place says the address itself;
- * - at a fixed address, where nothing is relocated, a word in data that is the section's address;
- * - an instruction that has the address of the maps' first header, relative to itself or, at a
- *   fixed address, as a constant;
+ * - a word that is the address of a map's header, at a fixed address, where nothing is relocated;
+ * - an instruction that has the address of a map's header, relative to itself or, at a fixed
+ *   address, as a constant;
  * - a relocation that the linker has left for later (`ld -q`), against a symbol in the section.
  *
- * A program that finds the section by its name, as libstackpack does, has none of these.
+ * A program that finds the section by its name is raw_names.c's subject.
  *
- * At a fixed address, a number that means something else may be the section's address by chance:
- * the size of a buffer, say. So where the symbols tell that no other file could name the stack
- * maps, as all their labels are local to the files with the maps, words and constants aren't taken
- * for references. (A label that the linker made local, as it was hidden, still says so; mold makes
- * all local.)
+ * At a fixed address, a number that means something else may be the address of a map by chance:
+ * the size of a buffer, say. Where the symbols tell that no other file could name the stack maps,
+ * as all their labels are local to the files with the maps, only that file's own code could: a
+ * number counts there if it is a header's address, and not a round one. (A label that the linker
+ * made local, as it was hidden, still says so; mold makes all local.)
  *
- * An address may mean the end of the section before it: linkers and programs mark ends of code, of
- * data, and of tables (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark may stand,
- * a reference to just the section's first byte isn't taken for one to the stack maps.
+ * An address may mean the end of the section before it. Linkers mark ends of code and of tables for
+ * the C library (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark stands, or may
+ * have stood before `strip`, a reference to just the section's first byte isn't taken for one to the
+ * stack maps. GCC's start-up code (register_tm_clones) names the end of a table that is usually
+ * empty, and may stand before writable stack maps; it is known by its form: it has the same address
+ * as a table's start and end, and compares both.
  *
  * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from
  * another: an addition, a load or a store. A compiler may put other code between them. So code is
@@ -34,59 +39,146 @@
  *     add  x0, x0, 0x318                addi  a0, a0, 0x318
  *
  * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end.
- * Code that follows data falls into step after a few instructions; and as only sixteen addresses
+ * Code that follows data falls into step after a few instructions; and as only the headers' bytes
  * count, bytes that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
+#include "format/array.h"
 #include "format/bits.h"
+#include "format/search.h"
+#include "format/stackmap_v3.h"
 #include "tool/code/parts.h"
 #include "tool/image/relocations.h"
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char symbol_name[] = "__LLVM_StackMaps";
 
 enum {
   MAP_HEADER_SIZE = 16,
-  /* GCC's start-up code has deregister_tm_clones and register_tm_clones, of unknown size. They name
-   * the end of a table that is usually empty, and may stand before writable stack maps. */
-  CLONES = 2,
-  CLONES_SIZE_MAX = 64,
+  EXACTLY = 1,      /* a reference counts to the first byte of a header only */
+  ROUND = 4096,     /* numbers that people choose are multiples of this */
+  STARTS_MAX = 64,  /* of more maps, a number that is one's address says nothing */
+  CLONES_SIZE = 64, /* of register_tm_clones and deregister_tm_clones, from the first reference */
 };
 
 struct search {
   const struct image *image;
   const struct image_section *raw;
-  bool may_mark_end; /* the section's address may mean the end of another one */
-  bool is_fixed; /* words and constants may name them: in an executable, if no other file can't */
-  uint64_t clones[CLONES];
-  unsigned clones_count;
+  uint64_t *starts; /* the addresses of the maps' headers, in order */
+  size_t start_count, start_capacity;
+  bool marks_end;   /* the section's address is also the end of another one, as a symbol says */
+  uint64_t marked;  /* the start of one whose end may have been marked so, before strip; or 0 */
+  bool is_fixed;    /* words and constants may be addresses: the file doesn't move */
+  bool is_nameless; /* no other file could name the stack maps */
   uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
   struct problem *found;   /* the first reference */
 };
 
-/* ---- Which addresses mean the stack maps ---- */
+/* ---- The maps' addresses ---- */
 
-static bool ends_with_mark(const struct image_section *section) {
-  static const char *const marked[] = {".data", ".bss", ".tm_clone_table"};
-  const Elf64_Shdr *header = &section->header;
-  switch (header->sh_type) {
-  case SHT_RELA:
-  case SHT_REL:
-  case SHT_INIT_ARRAY:
-  case SHT_FINI_ARRAY:
-  case SHT_PREINIT_ARRAY:
-    return true;
+/* Where the maps can't be read to their end, those before count. */
+static void find_starts(struct search *search) {
+  const Elf64_Shdr *raw = &search->raw->header;
+  struct stackmap_v3_reader reader =
+      stackmap_v3_open(search->image->bytes + raw->sh_offset, raw->sh_size);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  while (stackmap_v3_next_map(&reader)) {
+    const uint64_t start = raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE;
+    ARRAY_ADD(search->starts, search->start_count, search->start_capacity, start);
+    while (stackmap_v3_next_function(&reader, &function))
+      for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
+        ;
   }
-  for (unsigned i = 0; i < sizeof marked / sizeof *marked; i++)
-    if (strcmp(section->name, marked[i]) == 0)
+}
+
+static bool is_raw_address(const struct search *search, uint64_t address) {
+  return address - search->raw->header.sh_addr < search->raw->header.sh_size;
+}
+
+/* The same of an address that doesn't mark the end of the section before. */
+static bool means_raw(const struct search *search, uint64_t address) {
+  return is_raw_address(search, address) &&
+         (address != search->raw->header.sh_addr || !search->marks_end);
+}
+
+/* Whether it is one of the first `size` bytes of a map, too. */
+static bool means_map(const struct search *search, uint64_t address, uint64_t size) {
+  if (!means_raw(search, address))
+    return false;
+  const size_t after =
+      search_words_below(search->starts, search->start_count, address + 1); /* starts up to it */
+  return after > 0 && address - search->starts[after - 1] < size;
+}
+
+/* Whether a number is the address of a map. */
+static bool number_means_map(const struct search *search, uint64_t number, uint64_t size) {
+  if (!search->is_fixed)
+    return false;
+  if (!search->is_nameless)
+    return means_map(search, number, size);
+  return search->start_count <= STARTS_MAX && number % ROUND != 0 &&
+         means_map(search, number, EXACTLY);
+}
+
+/* ---- Symbols ---- */
+
+/* Whether a name is `__start_` or `__stop_` and another section's name: linkers mark sections whose
+ * name is a C identifier. */
+static bool marks_other_section(const struct search *search, const char *name, const char *prefix) {
+  if (strncmp(name, prefix, strlen(prefix)) != 0)
+    return false;
+  EACH_SECTION(search->image, section)
+    if (section != search->raw && strcmp(section->name, name + strlen(prefix)) == 0)
       return true;
-  /* etext; and __stop_NAME, which sections have whose name is a C identifier. */
-  return (header->sh_flags & SHF_EXECINSTR) != 0 || section->name[0] == '_' ||
-         isalpha((unsigned char)section->name[0]);
+  return false;
+}
+
+/* Whether a word is among others, each of which has a blank before and after it. */
+static bool is_among(const char *word, const char *words) {
+  const size_t length = strlen(word);
+  for (const char *at = words; (at = strstr(at, word)) != NULL; at++)
+    if (length > 0 && at[-1] == ' ' && at[length] == ' ')
+      return true;
+  return false;
+}
+
+/* Ends of sections, to which the C library and its start-up files refer. */
+static bool marks_end(const struct search *search, const char *name) {
+  return is_among(name, " etext _etext __etext __rela_iplt_end __rel_iplt_end"
+                        " __preinit_array_end __init_array_end __fini_array_end ") ||
+         marks_other_section(search, name, "__stop_");
+}
+
+/* Symbols that linkers define in any program (ld's default script; lld's addReservedSymbols). */
+static bool is_of_linker(const struct search *search, const char *name) {
+  return is_among(name, " edata _edata __edata end _end __end __end__ _bss_end__ __bss_end__"
+                        " __bss_start __bss_start__ __BSS_END__ data_start __data_start"
+                        " __DATA_BEGIN__ __SDATA_BEGIN__ __TMC_END__ __dso_handle _DYNAMIC"
+                        " __global_pointer$ __ehdr_start __executable_start __GNU_EH_FRAME_HDR"
+                        " _GLOBAL_OFFSET_TABLE_ _PROCEDURE_LINKAGE_TABLE_ __rela_iplt_start"
+                        " __rel_iplt_start __preinit_array_start __init_array_start"
+                        " __fini_array_start ") ||
+         marks_end(search, name) || marks_other_section(search, name, "__start_");
+}
+
+/* A label of LLVM's, which it makes local; or of an assembler's: mapping symbols, say. */
+static bool is_label(const char *name, const GElf_Sym *symbol) {
+  return GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
+         (name[0] == '$' || name[0] == '.' ||
+          (strcmp(name, symbol_name) == 0 && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT));
+}
+
+/* Whether a name is `__start_` or `__stop_` and that of the stack maps' section, without dots. */
+static bool marks_raw(const struct search *search, const char *name) {
+  const char *own = search->raw->name + strspn(search->raw->name, ".");
+  return (strncmp(name, "__start_", 8) == 0 && strcmp(name + 8, own) == 0) ||
+         (strncmp(name, "__stop_", 7) == 0 && strcmp(name + 7, own) == 0);
 }
 
 /* Facts that the symbols tell. */
@@ -100,34 +192,46 @@ struct marks {
 /* A symbol that is defined. */
 static void look_for_mark(struct search *search, struct marks *marks, const char *name,
                           const GElf_Sym *symbol) {
-  const struct image *image = search->image;
-  const struct image_section *raw = search->raw;
+  const Elf64_Shdr *raw = &search->raw->header;
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  const bool is_local = GELF_ST_BIND(symbol->st_info) == STB_LOCAL;
-  const bool is_own = strcmp(name, symbol_name) == 0;
-  if (strstr(name, "register_tm_clones") != NULL && search->clones_count < CLONES)
-    search->clones[search->clones_count++] = symbol->st_value;
+  const bool is_own = strcmp(name, symbol_name) == 0, has_label = is_label(name, symbol);
+  const bool is_inside = image_symbol_section(search->image, symbol) ==
+                         (size_t)(search->raw - search->image->sections);
   if (strcmp(name, "__global_pointer$") == 0)
     search->global_pointer = symbol->st_value;
-  if (type == STT_TLS || type == STT_FILE)
+  if (type == STT_TLS || type == STT_FILE || type == STT_SECTION ||
+      symbol->st_value - raw->sh_addr > raw->sh_size)
     return;
-  if (type != STT_SECTION && symbol->st_value - raw->header.sh_addr < raw->header.sh_size) {
-    const bool is_label = is_own && is_local && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT;
-    marks->own_name |= is_label;
-    marks->other_name |= !is_label;
+  if (!is_own && !has_label &&
+      (marks_raw(search, name) || (is_inside && !is_of_linker(search, name))))
+    problem_set(search->found, "the symbol %s of their place", name);
+  if (is_raw_address(search, symbol->st_value)) {
+    marks->own_name |= has_label;
+    marks->other_name |= !has_label;
   }
-  if (symbol->st_value != raw->header.sh_addr)
+  if (symbol->st_value != raw->sh_addr)
     return;
-  if (image_symbol_section(image, symbol) == (size_t)(raw - image->sections))
-    marks->global_name |= is_own && !is_local;
-  else
-    marks->mark |= symbol->st_shndx != SHN_ABS;
+  marks->global_name |= is_own && !has_label;
+  marks->mark |= !is_inside && marks_end(search, name);
+}
+
+/* Whether a section's end may have had a mark that something refers to. */
+static bool may_be_marked(const struct image_section *section) {
+  switch (section->header.sh_type) {
+  case SHT_RELA:
+  case SHT_REL:
+  case SHT_INIT_ARRAY:
+  case SHT_FINI_ARRAY:
+  case SHT_PREINIT_ARRAY:
+    return true;
+  }
+  return section->name[0] == '_' || isalpha((unsigned char)section->name[0]);
 }
 
 /* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
  * its symbol local: a global one is there to be referred to. And the linker must have left symbols
  * global that the program doesn't export for that to say something: mold doesn't. */
-static bool may_mark_end(struct search *search) {
+static void read_symbols(struct search *search) {
   const struct image *image = search->image;
   struct marks marks = {.has_table = false};
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
@@ -141,28 +245,15 @@ static bool may_mark_end(struct search *search) {
   }
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
-    if (!marks.has_table && (header->sh_flags & SHF_ALLOC) != 0 &&
+    if (!marks.has_table && (header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 &&
         (header->sh_flags & SHF_TLS) == 0 &&
-        header->sh_addr + header->sh_size == search->raw->header.sh_addr)
-      marks.mark |= ends_with_mark(section);
+        header->sh_addr + header->sh_size == search->raw->header.sh_addr && may_be_marked(section))
+      search->marked = header->sh_addr;
   }
-  const bool is_nameless = marks.own_name && !marks.other_name && marks.globals > marks.exports;
-  search->is_fixed = image->header.e_type == ET_EXEC && !is_nameless;
-  return marks.mark && !marks.global_name;
+  search->is_fixed = image->header.e_type == ET_EXEC;
+  search->is_nameless = marks.own_name && !marks.other_name && marks.globals > marks.exports;
+  search->marks_end = marks.mark && !marks.global_name;
 }
-
-/* Whether an address is one of the first `size` bytes of the stack maps, and can't be a mark. */
-static bool means_maps(const struct search *search, uint64_t address, uint64_t size) {
-  const Elf64_Shdr *raw = &search->raw->header;
-  const uint64_t into = address - raw->sh_addr;
-  return into < raw->sh_size && into < size && (into > 0 || !search->may_mark_end);
-}
-
-static bool is_raw_address(const struct search *search, uint64_t address) {
-  return address - search->raw->header.sh_addr < search->raw->header.sh_size;
-}
-
-/* ---- Symbols ---- */
 
 static void search_symbols(const struct search *search) {
   for (struct elf_symbols at = elf_symbols(&search->image->elf_image); elf_symbols_next(&at);) {
@@ -196,7 +287,7 @@ static void search_rela(const struct search *search, const struct image_section 
   for (uint64_t at = 0; rela_next(image, &table->header, &at, &relocation);)
     if (relocation_is_relative(image, &relocation) &&
         !is_raw_address(search, relocation.r_offset) &&
-        means_maps(search, (uint64_t)relocation.r_addend, UINT64_MAX))
+        means_raw(search, (uint64_t)relocation.r_addend))
       report_relocation(search, table, relocation.r_offset);
 }
 
@@ -205,7 +296,7 @@ static void search_relr(const struct search *search, const struct image_section 
   for (uint64_t place, size; relr_next(&reader, &place);) {
     const uint8_t *word = elf_image_at(&search->image->elf_image, place, &size);
     if (!is_raw_address(search, place) && word != NULL && size >= sizeof(uint64_t) &&
-        means_maps(search, bits_load64(word), UINT64_MAX))
+        means_raw(search, bits_load64(word)))
       report_relocation(search, table, place);
   }
 }
@@ -247,45 +338,110 @@ static void search_words(const struct search *search) {
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
     if (section == search->raw || header->sh_type != SHT_PROGBITS ||
-        (header->sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) != SHF_ALLOC)
+        (header->sh_flags & SHF_ALLOC) == 0)
       continue;
-    for (uint64_t at = -header->sh_addr & 7; at + 8 <= header->sh_size; at += 8) {
-      uint64_t word;
-      memcpy(&word, image->bytes + header->sh_offset + at, sizeof word);
-      if (means_maps(search, word, 1))
+    for (uint64_t at = -header->sh_addr & 7; at + 8 <= header->sh_size; at += 8)
+      if (number_means_map(search, bits_load64(image->bytes + header->sh_offset + at), EXACTLY))
         problem_set(search->found, "a pointer in %s at 0x%" PRIx64, section->name,
                     header->sh_addr + at);
-    }
   }
 }
 
 /* ---- Code ---- */
 
-static bool is_in_clones(const struct search *search, uint64_t address) {
-  for (unsigned i = 0; i < search->clones_count; i++)
-    if (address - search->clones[i] < CLONES_SIZE_MAX)
-      return true;
-  return false;
+/* A section's code, which is gone through from its start to its end. */
+struct walk {
+  const struct code_architecture *architecture;
+  const struct image_section *section;
+  const uint8_t *bytes;
+  struct parts parts;
+  uint64_t at; /* of the next instruction, from the start */
+  struct code_instruction instruction;
+};
+
+/* Decodes the next instruction. False at the end. */
+static bool walk_next(struct walk *walk) {
+  const Elf64_Shdr *header = &walk->section->header;
+  if (walk->at >= header->sh_size)
+    return false;
+  walk->architecture->decode(walk->bytes + walk->at, header->sh_size - walk->at,
+                             header->sh_addr + walk->at, &walk->instruction);
+  walk->at += walk->instruction.length;
+  if (walk->architecture->highest != 0)
+    parts_follow(&walk->parts, &walk->instruction, NULL, NULL);
+  return true;
 }
 
-/* Whether an instruction names the address: as distance from the next one, or as a constant. */
-static bool names_maps(const struct search *search, const struct code_instruction *instruction) {
+/* Whether an instruction names a map: by its distance, or as a constant. */
+static bool names_map(const struct search *search, const struct code_instruction *instruction) {
   bool names =
-      instruction->reference != 0 && means_maps(search, instruction->reference, MAP_HEADER_SIZE);
-  for (unsigned i = 0; i < instruction->constant_count && search->is_fixed; i++)
-    names |= means_maps(search, instruction->constants[i], MAP_HEADER_SIZE);
+      instruction->reference != 0 && means_map(search, instruction->reference, MAP_HEADER_SIZE);
+  for (unsigned i = 0; i < instruction->constant_count; i++)
+    names |= number_means_map(search, instruction->constants[i], MAP_HEADER_SIZE);
   return names;
 }
 
-/* Whether four bytes could be an operand that names the address: the low half of it, or its
- * distance from their end or from the end of an operand after them. `at` is the place of the bytes,
- * `raw` that of the maps, both as low halves. Values close to it count, too: both comparisons are
- * with a power of two, which compilers make quick code of. */
-static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw) {
-  enum { OPERANDS_AFTER_MAX = 8, AROUND = 32 };
+/* Whether an instruction computes on registers, or goes on there by what was computed. */
+static bool only_computes(const struct code_instruction *instruction) {
+  return (instruction->kind == CODE_OTHER || instruction->kind == CODE_BRANCH) &&
+         !instruction->may_store && !instruction->is_access &&
+         instruction->stack.base == CODE_NO_BASE;
+}
+
+/* Whether the instruction that was decoded begins code that has the stack maps' address as the
+ * start and the end of a table, and compares both: two instructions name it, and a branch follows
+ * the computation. */
+static bool compares_ends(const struct search *search, struct walk walk) {
+  enum { NAMES_WITHIN = 3, WITHIN = 11 };
+  unsigned names = 0;
+  for (unsigned i = 0; i < WITHIN && only_computes(&walk.instruction); i++) {
+    names += i < NAMES_WITHIN && names_map(search, &walk.instruction);
+    if (walk.instruction.kind == CODE_BRANCH || !walk_next(&walk))
+      return names == 2 && walk.instruction.kind == CODE_BRANCH;
+  }
+  return false;
+}
+
+/* Whether an instruction names the start of the section before, whose end may be marked. */
+static bool names_start(const struct search *search, const struct code_instruction *instruction) {
+  bool names = instruction->reference == search->marked;
+  for (unsigned i = 0; i < instruction->constant_count && search->is_fixed; i++)
+    names |= instruction->constants[i] == search->marked;
+  return names && search->marked != 0;
+}
+
+/* Whether the instruction that was decoded, which names the stack maps, means the end of the
+ * section before: others around it name that section's start, which the last one did before
+ * did, or the next ones do. */
+static bool means_end(const struct search *search, struct walk walk, uint64_t since_start) {
+  enum { WITHIN = 16, BYTES_WITHIN = 64 };
+  if (search->marked == 0 ||
+      (walk.instruction.reference != search->raw->header.sh_addr && !search->is_fixed))
+    return false;
+  bool names = since_start < BYTES_WITHIN;
+  for (unsigned i = 0; !names && i < WITHIN && walk_next(&walk); i++)
+    names = names_start(search, &walk.instruction);
+  return names;
+}
+
+/* Whether four bytes could be an operand that names an address in the stack maps: the low half of
+ * it, or its distance from their end or from the end of an operand after them. `at` is the place of
+ * the bytes, `raw` that of the maps, both as low halves. */
+enum { OPERANDS_AFTER_MAX = 8 };
+static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw, uint32_t size) {
   const uint32_t word = bits_load32(bytes), relative = word + at + 4;
-  return ((word - raw) & -(uint32_t)MAP_HEADER_SIZE) == 0 ||
-         ((relative - raw + OPERANDS_AFTER_MAX) & -(uint32_t)AROUND) == 0;
+  return (word - raw < size) | (relative - raw + OPERANDS_AFTER_MAX < size + OPERANDS_AFTER_MAX);
+}
+
+/* The same of a map's header. */
+static bool may_name_header(const struct search *search, const uint8_t *bytes, uint64_t at) {
+  const uint64_t raw = search->raw->header.sh_addr;
+  const uint64_t word = raw + (uint32_t)(bits_load32(bytes) - (uint32_t)raw);
+  const uint64_t relative = at + 4 + (uint64_t)(int64_t)(int32_t)bits_load32(bytes);
+  bool may = means_map(search, word, MAP_HEADER_SIZE);
+  for (uint64_t after = 0; after <= OPERANDS_AFTER_MAX; after++)
+    may |= means_map(search, relative + after, MAP_HEADER_SIZE);
+  return may;
 }
 
 /* Whether there are any such four bytes in a section. Decoding takes a hundred times longer, and
@@ -294,38 +450,44 @@ static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw)
 static bool may_name_maps(const struct search *search, const struct image_section *section) {
   enum { WORDS = 64, BLOCK = WORDS * 4 };
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
-  const uint64_t size = section->header.sh_size;
+  const uint64_t size = section->header.sh_size, address = section->header.sh_addr;
   const uint32_t raw = (uint32_t)search->raw->header.sh_addr;
-  const uint32_t start = (uint32_t)section->header.sh_addr;
-  uint32_t may = 0;
-  uint64_t at = 0;
-  for (; at + BLOCK + 4 <= size; at += BLOCK)
-    for (uint32_t first = 0; first < 4; first++)
+  const uint32_t raw_size = (uint32_t)search->raw->header.sh_size;
+  for (uint64_t block = 0; block + 4 <= size; block += BLOCK) {
+    const uint64_t end = block + BLOCK + 4 <= size ? block + BLOCK : size - 3;
+    uint32_t may = end != block + BLOCK;
+    for (uint32_t first = 0; may == 0 && first < 4; first++)
       for (uint32_t i = 0; i < WORDS; i++)
-        may |= may_name(bytes + at + first + i * 4, start + (uint32_t)at + first + i * 4, raw);
-  for (; at + 4 <= size; at++)
-    may |= may_name(bytes + at, start + (uint32_t)at, raw);
-  return may != 0;
+        may |= may_name(bytes + block + first + i * 4, (uint32_t)(address + block) + first + i * 4,
+                        raw, raw_size);
+    for (uint64_t at = block; may != 0 && at < end; at++)
+      if (may_name_header(search, bytes + at, address + at))
+        return true;
+  }
+  return false;
 }
 
 static void search_code(const struct search *search, const struct code_architecture *architecture,
                         const struct image_section *section) {
-  const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
-  const uint64_t size = section->header.sh_size;
-  const bool has_parts = architecture->highest != 0;
-  struct parts parts = {.global = search->global_pointer,
-                        .global_register = architecture->global_register,
-                        .is_fixed = search->is_fixed,
-                        .is_straight = true};
-  struct code_instruction instruction;
-  if (!has_parts && !may_name_maps(search, section))
+  struct walk walk = {.architecture = architecture,
+                      .section = section,
+                      .bytes = search->image->bytes + section->header.sh_offset,
+                      .parts = {.global = search->global_pointer,
+                                .global_register = architecture->global_register,
+                                .is_fixed = search->is_fixed,
+                                .is_straight = true}};
+  uint64_t clones = UINT64_MAX - CLONES_SIZE; /* where such code begins */
+  if (architecture->highest == 0 && !may_name_maps(search, section))
     return;
-  for (uint64_t at = 0; at < size; at += instruction.length) {
-    const uint64_t address = section->header.sh_addr + at;
-    architecture->decode(bytes + at, size - at, address, &instruction);
-    if (has_parts)
-      parts_follow(&parts, &instruction, NULL, NULL);
-    if (names_maps(search, &instruction) && !is_in_clones(search, address))
+  uint64_t start = UINT64_MAX / 2; /* what named the start of the section before */
+  while (search->found->text[0] == 0 && walk_next(&walk)) {
+    const uint64_t address = section->header.sh_addr + walk.at - walk.instruction.length;
+    start = names_start(search, &walk.instruction) ? address : start;
+    if (!names_map(search, &walk.instruction) || means_end(search, walk, address - start))
+      continue;
+    if (compares_ends(search, walk))
+      clones = address;
+    else if (address - clones >= CLONES_SIZE)
       problem_set(search->found, "an instruction in %s at 0x%" PRIx64, section->name, address);
   }
 }
@@ -343,12 +505,14 @@ static void search_all_code(const struct search *search) {
 bool raw_readers_find(const struct image *image, const struct image_section *raw,
                       struct problem *found) {
   struct search search = {.image = image, .raw = raw, .found = found};
-  search.may_mark_end = may_mark_end(&search);
+  find_starts(&search);
+  read_symbols(&search);
   search_symbols(&search);
   search_relocations(&search);
   if (search.is_fixed)
     search_words(&search);
   if (found->text[0] == 0)
     search_all_code(&search);
+  free(search.starts);
   return found->text[0] != 0;
 }
