@@ -47,6 +47,7 @@ struct process_overlay {
   struct stackpack_module *modules;
   uint64_t capacity, needed;
   pthread_mutex_t writer;
+  pid_t owner; /* of the mutex and the readers' counts: a child of fork has other threads */
   _Atomic unsigned phase;
   struct stripe stripes[STRIPES];
 };

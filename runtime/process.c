@@ -29,6 +29,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct process_overlay *process_of(struct stackpack_process *process) {
   return (struct process_overlay *)process;
@@ -276,6 +277,23 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
+/* A child of fork has one thread only. Others, which its memory says read or write, are the
+ * parent's. */
+static void forget_threads_of_parent(struct process_overlay *process) {
+  if (process->owner == getpid())
+    return;
+  process->owner = getpid();
+  pthread_mutex_init(&process->writer, NULL);
+  for (unsigned i = 0; i < STRIPES; i++)
+    for (unsigned phase = 0; phase < 2; phase++)
+      atomic_store(&process->stripes[i].readers[phase], 0);
+}
+
+static void begin_writing(struct process_overlay *process) {
+  forget_threads_of_parent(process);
+  pthread_mutex_lock(&process->writer);
+}
+
 /* Waits until every reader has left that may have seen a slot before it was freed. New ones count
  * in the other phase, so that this ends however many come. */
 static void wait_for_readers(struct process_overlay *process) {
@@ -304,10 +322,43 @@ static void remove_unseen(struct process_overlay *process) {
   for (uint64_t i = 0; i < process->capacity; i++) {
     struct module_overlay *module = module_of(process, i);
     if (atomic_load(&module->size) == 0) {
-      free(module->table);
-      module->table = NULL;
+      void *table = module->table;
+      module->table = NULL; /* first, for a child that is forked between */
+      free(table);
     }
   }
+}
+
+/* ---- The loader's lock ---- */
+
+/* dl_iterate_phdr holds a lock of the loader's, which glibc leaves locked in a child whose parent
+ * had another thread in it. So no fork begins while the modules are listed. The lock is the
+ * library's only state: fork's handlers get no argument. It is recursive, as a signal handler may
+ * fork a thread that lists them. */
+static pthread_mutex_t listing;
+
+static void init_listing(void) {
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+  pthread_mutex_init(&listing, &attributes);
+  pthread_mutexattr_destroy(&attributes);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&listing); }
+static void after_fork(void) { pthread_mutex_unlock(&listing); }
+
+static void prepare_for_fork(void) {
+  init_listing();
+  pthread_atfork(before_fork, after_fork, init_listing);
+}
+
+static void list_modules(int (*add)(struct dl_phdr_info *, size_t, void *), struct search *search) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, prepare_for_fork);
+  pthread_mutex_lock(&listing);
+  dl_iterate_phdr(add, search);
+  pthread_mutex_unlock(&listing);
 }
 
 static void mark_all(struct process_overlay *process, bool seen) {
@@ -320,9 +371,9 @@ static void mark_all(struct process_overlay *process, bool seen) {
 static enum stackpack_error update(struct process_overlay *process) {
   struct search search = {.process = process};
   mark_all(process, false);
-  dl_iterate_phdr(mark_module, &search);
+  list_modules(mark_module, &search);
   remove_unseen(process);
-  dl_iterate_phdr(add_module, &search);
+  list_modules(add_module, &search);
   process->needed = search.modules;
   if (process->needed > process->capacity)
     return STACKPACK_TOO_MANY_MODULES;
@@ -340,6 +391,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   overlay->generation = 1; /* not that of a new cache */
   overlay->modules = modules;
   overlay->capacity = capacity;
+  overlay->owner = getpid();
   pthread_mutex_init(&overlay->writer, NULL);
   const enum stackpack_error error = update(overlay);
   if (error == STACKPACK_TOO_MANY_MODULES) {
@@ -352,6 +404,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
 
 void stackpack_process_close(struct stackpack_process *process) {
   struct process_overlay *overlay = process_of(process);
+  forget_threads_of_parent(overlay);
   mark_all(overlay, false);
   remove_unseen(overlay);
   pthread_mutex_destroy(&overlay->writer);
@@ -372,7 +425,7 @@ enum stackpack_error stackpack_module_error(const struct stackpack_module *modul
 
 enum stackpack_error stackpack_process_update(struct stackpack_process *process) {
   struct process_overlay *overlay = process_of(process);
-  pthread_mutex_lock(&overlay->writer);
+  begin_writing(overlay);
   const enum stackpack_error error = update(overlay);
   pthread_mutex_unlock(&overlay->writer);
   return error;
@@ -381,7 +434,7 @@ enum stackpack_error stackpack_process_update(struct stackpack_process *process)
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address) {
   struct process_overlay *overlay = process_of(process);
   struct module_overlay *module = NULL; /* of several, one that is between segments of the others */
-  pthread_mutex_lock(&overlay->writer);
+  begin_writing(overlay);
   for (uint64_t i = 0; (i = slot_at(overlay, address, i)) < overlay->capacity; i++)
     if (module == NULL || atomic_load(&module_of(overlay, i)->size) < atomic_load(&module->size))
       module = module_of(overlay, i);

@@ -312,7 +312,22 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
  *
  * stackpack_process_forget takes out the module that contains `address`: call it before dlclose. It
  * returns when no thread is between stackpack_enter and stackpack_leave that was there before.
- * False: no module with stack maps contains that address. */
+ * False: no module with stack maps contains that address.
+ *
+ * With STACKPACK_TOO_MANY_MODULES the modules that had no place in the array aren't known: look-ups
+ * say that their code isn't managed. No collection may run until the array is larger:
+ *
+ *   size_t count = stackpack_process_modules(&process) + 8;
+ *   stackpack_process_close(&process);                 // while no thread looks up
+ *   modules = realloc(modules, count * sizeof *modules);
+ *   error = stackpack_process_open(&process, modules, count); // and all caches are opened anew
+ *
+ * In a child of fork all functions of this header may be called, whatever the parent's other
+ * threads were doing, and look-ups go on as in the parent. Two conditions: a thread that forks
+ * between stackpack_enter and stackpack_leave calls the latter in the child, too, and before the
+ * next three; and the child calls stackpack_process_update, _forget or _close for the first time
+ * while it has one thread. (fork waits for a thread that lists the modules, by pthread_atfork; a
+ * child that is made without its handlers, as by clone or vfork, looks up only.) */
 enum stackpack_error stackpack_process_update(struct stackpack_process *process);
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address);
 

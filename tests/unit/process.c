@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MODULES = 4 };
@@ -347,7 +348,7 @@ TEST(a_broken_library) {
 
 /* ---- Threads ---- */
 
-static atomic_bool stop;
+static atomic_bool stop, is_inside;
 static atomic_ulong found_records;
 
 /* Looks up in whatever is loaded; what is found between enter and leave must stay readable. */
@@ -370,6 +371,59 @@ static void *look_up(void *library_base) {
     stackpack_leave(&process, ticket);
   }
   return NULL;
+}
+
+static void *update_all_the_time(void *unused) {
+  (void)unused;
+  while (!atomic_load(&stop))
+    stackpack_process_update(&process);
+  return NULL;
+}
+
+static void *stay_inside(void *unused) {
+  (void)unused;
+  const unsigned ticket = stackpack_enter(&process);
+  atomic_store(&is_inside, true);
+  while (!atomic_load(&stop))
+    usleep(100);
+  stackpack_leave(&process, ticket);
+  return NULL;
+}
+
+/* The child has neither the thread between enter and leave, nor the one that updates. */
+TEST(children_of_fork_have_one_thread) {
+  enum { CHILDREN = 40 };
+  pthread_t reader, writer;
+  uintptr_t base;
+  open_process();
+  void *library = load_library(24, &base);
+  ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
+  ck_assert_int_eq(pthread_create(&reader, NULL, stay_inside, NULL), 0);
+  ck_assert_int_eq(pthread_create(&writer, NULL, update_all_the_time, NULL), 0);
+  while (!atomic_load(&is_inside))
+    usleep(100);
+  for (unsigned i = 0; i < CHILDREN; i++) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      bool is_right = stackpack_process_update(&process) == STACKPACK_OK &&
+                      stackpack_process_modules(&process) == 2 &&
+                      stackpack_process_forget(&process, base) &&
+                      !stackpack_process_forget(&process, base);
+      dlclose(library);
+      is_right &= stackpack_process_update(&process) == STACKPACK_OK &&
+                  stackpack_process_modules(&process) == 1;
+      stackpack_process_close(&process);
+      _exit(is_right ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+  }
+  atomic_store(&stop, true);
+  pthread_join(reader, NULL);
+  pthread_join(writer, NULL);
+  stackpack_process_close(&process);
 }
 
 TEST(modules_come_and_go_while_threads_look_up) {
