@@ -18,20 +18,32 @@
 #include "die.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-/* One managed module, the program itself. */
-static struct stackpack_module modules[1];
+/* One managed module, the program itself, mostly; of which the first is used for global roots. */
+static struct stackpack_module *modules;
 static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
 
+/* Where there are more modules than places, the process says how many places it needs. */
 void roots_open(void) {
-  enum stackpack_error error =
-      stackpack_process_open(&process, modules, sizeof modules / sizeof modules[0]);
+  enum stackpack_error error = STACKPACK_TOO_MANY_MODULES;
+  for (size_t count = 1; error == STACKPACK_TOO_MANY_MODULES;
+       count = stackpack_process_modules(&process)) {
+    free(modules);
+    modules = calloc(count, sizeof *modules);
+    if (modules == NULL)
+      die("not enough memory for the stack maps of %zu modules", count);
+    error = stackpack_process_open(&process, modules, count);
+  }
   if (error != STACKPACK_OK)
     die("cannot open the stack maps: %s", stackpack_error_text(error));
 }
 
-void roots_close(void) { stackpack_process_close(&process); }
+void roots_close(void) {
+  stackpack_process_close(&process);
+  free(modules);
+}
 
 void roots_of_thread(struct thread *thread, struct copier *copier) {
   if (thread->frame.return_address == 0)
