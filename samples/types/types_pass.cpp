@@ -37,6 +37,7 @@
  *     structs, or by a counted pointer that was kept in a variable first.
  *   - A struct has the same name in all modules.
  */
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
