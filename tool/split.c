@@ -73,6 +73,7 @@ static bool split_path(const struct split_options *options, const char *path, co
   bool ok = split_file(&split, path, input.bytes, input.size, problem);
   const struct new_file file = {.path = output,
                                 .like = path,
+                                .is_data = !output_same(path, output),
                                 .bytes = split.file.bytes != NULL ? split.file.bytes : input.bytes,
                                 .size = split.file.bytes != NULL ? split.file.size : input.size};
   if (ok && (split.file.bytes != NULL || options->output != NULL || options->directory != NULL))

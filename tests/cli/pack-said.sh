@@ -1,6 +1,6 @@
 #!/bin/bash
-# What can't be said hasn't happened: a summary that can't be printed leaves the file as it was. What goes to standard
-# output as the new file isn't mixed with the summary.
+# A result is printed when the file is in place: of a file that can't be replaced there is none, and where the result can't
+# be printed, the one line says that the file is written. What goes to standard output as the new file isn't mixed with it.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 20 >many.ll
@@ -11,17 +11,33 @@ refuse_full() { # WORD COMMAND...: of the command's line, standard output is ful
   local status=0
   "${@:2}" >/dev/full 2>err || status=$?
   ((status == 2)) || fail "exit status $status: ${*:2}"
-  only_line_matches "^stackpack: $1: standard output: " err || { cat err; fail "not one line"; }
+  only_line_matches "^stackpack: $1: it is written, but the result isn't: standard output: " err || { cat err; fail "not one line"; }
 }
 cp raw app
 refuse_full app "$stackpack" pack app
-expect_same app raw
+expect_same app packed
+cp raw app
 refuse_full app "$stackpack" pack --report --gc-entry=collect --keep-raw=other app
-expect_same app raw
-[[ ! -e other ]] || fail "the raw stack maps were kept, of nothing"
+expect_packed app
+expect_status 0 "$stackpack" unpack --raw=other -o back app
+expect_same back raw
 cp packed app
 refuse_full app "$stackpack" unpack --raw=kept app
-expect_same app packed
+expect_same app raw
+
+# A file that can't be replaced: another user's in a folder like /tmp.
+if [[ $(id -u) == 0 ]] && mkdir sticky && chmod 1777 sticky . && setpriv --reuid=12345 --clear-groups test -x "$stackpack"; then
+  cp raw sticky/app
+  cp kept sticky/kept
+  for arguments in "pack sticky/app" "pack --format=json sticky/app" "pack --keep-raw=sticky/new sticky/app" "unpack --raw=kept -o sticky/app packed"; do
+    # shellcheck disable=SC2086 # a list of words
+    expect_status 2 setpriv --reuid=12345 --clear-groups "$stackpack" $arguments
+    [[ ! -s out ]] || fail "a result of nothing: $(<out)"
+    only_line_matches "^stackpack: sticky/app: can't be replaced: " err || fail "$(<err)"
+    expect_same sticky/app raw
+    [[ $(ls -A sticky | tr '\n' ' ') == "app kept " ]] || fail "files were left: $(ls -A sticky)"
+  done
+fi
 cp raw app
 status=0
 "$stackpack" pack --quiet app >/dev/full || status=$?

@@ -1,7 +1,7 @@
 /* message.h - a command's report of its work.
  *
- * It is held back until the work is done, and goes to standard output before anything is replaced:
- * where it can't be printed, nothing has happened.
+ * It is held back until the work is done, so that standard output never tells of files that couldn't
+ * be written.
  */
 #ifndef STACKPACK_MESSAGE_H
 #define STACKPACK_MESSAGE_H

@@ -1,8 +1,9 @@
 /* output.c - see output.h.
  *
- * A new file is written without a name (O_TMPFILE) where the file system can do that, and gets one
- * only when it is complete: so a command that is killed leaves no file. Between the new file's
- * getting its name and taking the old one's place, signals that end the command have to wait.
+ * A new file is written under a name of its own in the target's folder, and renamed to the target
+ * when it is complete. Signals that end the command wait meanwhile, so that only a command that is
+ * killed (SIGKILL) leaves the file there. Paths stay as they were given, as a folder may lie too
+ * deep for an absolute one; and nothing here needs /proc.
  *
  * Of several files, all but the last change places with the old ones (RENAME_EXCHANGE), so that
  * they can change back if the last one can't be put in its place.
@@ -26,9 +27,15 @@
 struct output {
   const struct new_file *new_file;
   char target[PATH_MAX];
-  char temporary[PATH_MAX + 48]; /* in the same folder */
+  char temporary[PATH_MAX + 32]; /* in the same folder */
+  bool is_temporary;             /* there is such a file */
   int file;                      /* -1: the target isn't a regular file */
-  bool named;                    /* there is a file of the temporary name */
+  bool exists;                   /* the target does */
+  struct stat status;            /* the target's, if it exists */
+  /* The part of the status that couldn't be given: for a line when all is done. */
+  int owner_error; /* errno; 0: the owner and the group are right */
+  bool has_owner;  /* only the group isn't */
+  mode_t lost;     /* bits of the mode */
   /* How the replacement is taken back: not at all, by removing it, or by exchanging it with the old
    * file. */
   enum { FINAL, NEW, EXCHANGED } state;
@@ -49,49 +56,57 @@ static bool follow(char path[PATH_MAX]) {
   return true;
 }
 
-/* Finds the absolute path of the file that a path leads to; it may not be there yet. (The kernel
+/* The path that symbolic links lead to from a path; the file may not be there yet. (The kernel
  * follows forty links at most, too.) */
 static bool find_target(const char *path, char target[PATH_MAX]) {
   enum { LINKS_MAX = 40 };
-  char text[PATH_MAX];
-  if (realpath(path, target) != NULL)
-    return true;
-  if (errno != ENOENT || strlen(path) >= sizeof text)
+  int links = 0;
+  if (strlen(path) >= PATH_MAX) {
+    errno = ENAMETOOLONG;
     return false;
-  strcpy(text, path);
-  for (int i = 0; i < LINKS_MAX && follow(text); i++)
-    ;
-  char *slash = strrchr(text, '/');
-  const char *name = slash == NULL ? text : slash + 1;
-  const char *folder = slash == NULL ? "." : slash == text ? "/" : text;
-  if (slash != NULL)
-    *slash = 0;
-  if (realpath(folder, target) == NULL || strlen(target) + strlen(name) + 2 > PATH_MAX)
-    return false;
-  strcat(strcat(target, "/"), name);
-  return true;
+  }
+  strcpy(target, path);
+  while (links <= LINKS_MAX && follow(target))
+    links++;
+  errno = ELOOP;
+  return links <= LINKS_MAX;
+}
+
+/* The length of a path's folder, with the slash: 0 for the current folder. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+static bool stat_folder(const char *path, struct stat *status) {
+  char folder[PATH_MAX] = ".";
+  const size_t length = folder_length(path);
+  memcpy(folder, path, length);
+  folder[length == 0 ? 1 : length] = 0;
+  return stat(folder, status) == 0;
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 bool output_same(const char *a, const char *b) {
   char one[PATH_MAX], other[PATH_MAX];
   struct stat x, y;
   if (stat(a, &x) == 0 && stat(b, &y) == 0) /* two names of one file, too */
-    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-  return find_target(a, one) && find_target(b, other) && strcmp(one, other) == 0;
+    return is_same_file(&x, &y);
+  return find_target(a, one) && find_target(b, other) && stat_folder(one, &x) &&
+         stat_folder(other, &y) && is_same_file(&x, &y) &&
+         strcmp(one + folder_length(one), other + folder_length(other)) == 0;
 }
 
 /* Makes a file in the target's folder. */
-static bool create(struct output *output, unsigned number, struct problem *problem) {
-  const int folder = (int)(strrchr(output->target, '/') - output->target) + 1;
-  snprintf(output->temporary, sizeof output->temporary, "%.*s.", folder, output->target);
-  output->file = open(output->temporary, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-  snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-%ld-%u", folder,
-           output->target, (long)gettid(), number);
-  if (output->file >= 0)
-    return true;
-  output->file = open(output->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
-  output->named = output->file >= 0;
-  return output->named || problem_set_errno(problem, "can't be written");
+static bool create(struct output *output, struct problem *problem) {
+  snprintf(output->temporary, sizeof output->temporary, "%.*s.stackpack-XXXXXX",
+           (int)folder_length(output->target), output->target);
+  output->file = mkostemp(output->temporary, O_CLOEXEC);
+  output->is_temporary = output->file >= 0;
+  return output->is_temporary || problem_set_errno(problem, "no file can be made in its folder");
 }
 
 static bool write_all(int file, const uint8_t *bytes, size_t size, struct problem *problem) {
@@ -156,30 +171,53 @@ static void copy_attributes(int file, const struct new_file *new_file) {
     close(from);
 }
 
-/* Owner first: changing it clears the set-user-ID bit. Only root can give files away; that the
- * owner stays another one is no reason to fail. */
-static bool copy_status(int file, const struct new_file *new_file, struct problem *problem) {
-  struct stat status;
-  if (stat(new_file->like, &status) != 0)
-    return problem_set_errno(problem, "can't be read");
-  mode_t mode = status.st_mode & (new_file->is_data ? 0666 : 07777);
-  if (fchown(file, status.st_uid, status.st_gid) != 0)
-    mode &= (mode_t) ~(S_ISUID | S_ISGID);
-  if (fchmod(file, mode) != 0)
-    return problem_set_errno(problem, "can't be given its mode");
-  if (!new_file->is_data)
-    copy_attributes(file, new_file);
-  return true;
+/* The mode of a file of data: as if it were written by any other program, but never readable by
+ * more people than the program that the data is of. */
+static mode_t data_mode(const struct output *output, const struct stat *like) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return like->st_mode & 0666 & (output->exists ? output->status.st_mode : ~mask);
 }
 
-static bool give_temporary_name(struct output *output, struct problem *problem) {
-  char descriptor[64];
-  if (output->named)
-    return true;
-  snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", output->file);
-  unlink(output->temporary);
-  output->named = linkat(AT_FDCWD, descriptor, AT_FDCWD, output->temporary, AT_SYMLINK_FOLLOW) == 0;
-  return output->named || problem_set_errno(problem, "can't be written");
+/* Gives the file an owner and a group, as far as that is allowed. Only root can give files away;
+ * that the owner stays another one is no reason to fail, but nobody must be able to become the new
+ * owner by the file. Returns the mode without the bits by which one could. */
+static mode_t give_owner(struct output *output, const struct stat *wanted, mode_t mode) {
+  struct stat now;
+  if (fchown(output->file, wanted->st_uid, wanted->st_gid) == 0)
+    return mode;
+  output->owner_error = errno;
+  const bool has_group = fchown(output->file, (uid_t)-1, wanted->st_gid) == 0;
+  output->has_owner = fstat(output->file, &now) == 0 && now.st_uid == wanted->st_uid;
+  output->lost = mode & (mode_t)((output->has_owner ? 0 : S_ISUID) | (has_group ? 0 : S_ISGID));
+  return mode & ~output->lost;
+}
+
+static void warn_of_status(const struct output *output) {
+  const char *path = output->new_file->path;
+  if (output->owner_error != 0 && output->exists)
+    problem_warn(path, "the %s isn't kept: %s", output->has_owner ? "group" : "owner",
+                 strerror(output->owner_error));
+  if (output->lost != 0)
+    problem_warn(path, "the set-%s-ID bit isn't kept: %s",
+                 output->lost & S_ISUID ? "user" : "group", strerror(output->owner_error));
+}
+
+/* Owner first: changing it clears the set-user-ID bit. */
+static bool give_status(struct output *output, struct problem *problem) {
+  const struct new_file *new_file = output->new_file;
+  struct stat like, now;
+  if (stat(new_file->like, &like) != 0 || fstat(output->file, &now) != 0)
+    return problem_set_errno(problem, "can't be read");
+  mode_t mode = new_file->is_data ? data_mode(output, &like) : like.st_mode & 07777;
+  const struct stat *owner = !new_file->is_data ? &like : output->exists ? &output->status : &now;
+  if (now.st_uid != owner->st_uid || now.st_gid != owner->st_gid)
+    mode = give_owner(output, owner, mode);
+  if (fchmod(output->file, mode) != 0)
+    return problem_set_errno(problem, "can't be given its mode");
+  if (!new_file->is_data)
+    copy_attributes(output->file, new_file);
+  return true;
 }
 
 /* Writes to a file that isn't a regular one (a pipe, /dev/full), as it can't be replaced. */
@@ -192,23 +230,26 @@ static bool write_through(const struct new_file *new_file, struct problem *probl
   return (close(file) == 0 || problem_set_errno(problem, "can't be written")) && ok;
 }
 
-/* Makes the new file, which may not have a name yet. */
-static bool prepare(struct output *output, const struct new_file *new_file, unsigned number,
+/* Makes the new file. */
+static bool prepare(struct output *output, const struct new_file *new_file,
                     struct problem *problem) {
-  struct stat status;
+  struct stat followed;
   *output = (struct output){.new_file = new_file, .file = -1};
-  const bool exists = stat(new_file->path, &status) == 0;
-  if (new_file->path[0] == 0 || (exists && S_ISDIR(status.st_mode))) {
-    errno = exists ? EISDIR : ENOENT;
+  output->exists = stat(new_file->path, &output->status) == 0;
+  if (new_file->path[0] == 0 || (output->exists && S_ISDIR(output->status.st_mode))) {
+    errno = output->exists ? EISDIR : ENOENT;
     return problem_set_errno(problem, "can't be replaced");
   }
-  if (exists && !S_ISREG(status.st_mode))
+  if (output->exists && !S_ISREG(output->status.st_mode))
     return true;
   if (!find_target(new_file->path, output->target))
     return problem_set_errno(problem, "can't be written");
-  return create(output, number, problem) &&
+  if (output->exists &&
+      (stat(output->target, &followed) != 0 || !is_same_file(&output->status, &followed)))
+    return problem_set(problem, "can't be replaced: the file has no name");
+  return create(output, problem) &&
          write_new(output->file, new_file->bytes, new_file->size, problem) &&
-         copy_status(output->file, new_file, problem);
+         give_status(output, problem);
 }
 
 static bool exchange(const struct output *output) {
@@ -224,7 +265,7 @@ static bool put(struct output *output, bool is_last, struct problem *problem) {
   const bool is_new = access(output->target, F_OK) != 0;
   if (rename(output->temporary, output->target) != 0)
     return problem_set_errno(problem, "can't be replaced");
-  output->named = false;
+  output->is_temporary = false;
   output->state = is_new ? NEW : FINAL;
   return true;
 }
@@ -237,7 +278,7 @@ static void take_back(struct output *output) {
 }
 
 static void close_output(struct output *output) {
-  if (output->named)
+  if (output->is_temporary)
     unlink(output->temporary);
   if (output->file >= 0)
     close(output->file);
@@ -268,9 +309,6 @@ static bool check_unchanged(const struct new_file *file, struct problem *problem
 
 static bool put_all(struct output *outputs, size_t count, struct problem *problem) {
   for (size_t i = 0; i < count; i++)
-    if (outputs[i].file >= 0 && !give_temporary_name(&outputs[i], problem))
-      return fail(outputs[i].new_file, problem);
-  for (size_t i = 0; i < count; i++)
     if (!check_unchanged(outputs[i].new_file, problem))
       return false;
   for (size_t i = 0; i < count; i++) {
@@ -284,30 +322,32 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
   return true;
 }
 
-/* Blocks the signals by which people and systems end a command. */
+/* Blocks the signals by which people and systems end a command; and those of a pipe that nobody
+ * reads and of a file that gets too large, for which the call returns an error. */
 static void hold_signals(sigset_t *before) {
-  sigset_t held;
-  sigemptyset(&held);
-  sigaddset(&held, SIGINT);
-  sigaddset(&held, SIGTERM);
-  sigaddset(&held, SIGHUP);
-  sigaddset(&held, SIGQUIT);
-  pthread_sigmask(SIG_BLOCK, &held, before);
+  static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
+  sigset_t set;
+  sigemptyset(&set);
+  for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+    sigaddset(&set, held[i]);
+  pthread_sigmask(SIG_BLOCK, &set, before);
 }
 
-/* Whether standard output leads to a file. */
-static bool is_standard_output(const struct new_file *file) {
-  struct stat one, other;
-  return stat(file->path, &one) == 0 && fstat(STDOUT_FILENO, &other) == 0 &&
-         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
-static bool say(const struct new_file *files, size_t count, struct message *message,
-                struct problem *problem) {
-  bool instead = false;
+/* Whether standard output leads to one of the files. */
+static bool is_standard_output(const struct new_file *files, size_t count) {
+  struct stat file, output;
   for (size_t i = 0; i < count; i++)
-    instead |= is_standard_output(&files[i]);
-  return message == NULL || message_say(message, instead, problem);
+    if (stat(files[i].path, &file) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+        is_same_file(&file, &output))
+      return true;
+  return false;
+}
+
+/* The files are written. */
+static bool say(struct message *message, bool instead, struct problem *problem) {
+  struct problem unsaid = {0};
+  return message == NULL || message_say(message, instead, &unsaid) ||
+         problem_set(problem, "it is written, but the result isn't: %s", unsaid.text);
 }
 
 /* Writes to the files that aren't replaced. A pipe may take any time. */
@@ -320,20 +360,21 @@ static bool write_all_through(const struct output *outputs, size_t count, struct
 
 bool output_replace(const struct new_file *files, size_t count, struct message *message,
                     struct problem *problem) {
+  const bool instead = is_standard_output(files, count); /* before they are replaced */
   struct output outputs[OUTPUT_FILES_MAX];
   sigset_t before;
   size_t made = 0;
   bool ok = true;
+  hold_signals(&before);
   while (ok && made < count) {
-    ok = prepare(&outputs[made], &files[made], (unsigned)made, problem) ||
-         fail(&files[made], problem);
+    ok = prepare(&outputs[made], &files[made], problem) || fail(&files[made], problem);
     made++;
   }
-  ok = ok && write_all_through(outputs, count, problem) && say(files, count, message, problem);
-  hold_signals(&before);
-  ok = ok && put_all(outputs, count, problem);
+  ok = ok && write_all_through(outputs, count, problem) && put_all(outputs, count, problem);
   for (size_t i = 0; i < made; i++)
     close_output(&outputs[i]);
+  for (size_t i = 0; i < made && ok; i++)
+    warn_of_status(&outputs[i]);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return ok;
+  return ok && say(message, instead, problem);
 }

@@ -9,8 +9,9 @@
 #include <sys/stat.h>
 
 /* bytes[0..size) for the file `path`, which gets the mode, and as far as allowed the owner and the
- * extended attributes, of the file `like` (which may be the same one); a file of data gets no right
- * to be executed, and no attributes. */
+ * extended attributes, of the file `like` (which may be the same one). A file of data obeys the
+ * umask instead, or keeps the mode and owner of the file that it replaces; but nobody may read it
+ * who may not read `like`. */
 struct new_file {
   const char *path, *like;
   bool is_data;
@@ -25,8 +26,9 @@ enum { OUTPUT_FILES_MAX = 2 };
 /* Writes files. Each is made under another name beside it; when all are complete, they are renamed,
  * in their order: whatever happens, each path is the old file or the new one, whole, and if one
  * can't be replaced, all are the old ones. A symbolic link is followed, also to a file that isn't
- * there yet. Extended attributes that can't be kept are named on standard error. The message is
- * printed before the renaming; on standard error, if standard output leads to one of the files. */
+ * there yet. An owner, set-user-ID bit or extended attribute that can't be kept is named on standard
+ * error. The message is printed when all files are in place; on standard error, if standard output
+ * led to one of them. False with a message that couldn't be printed, too: the problem says so. */
 bool output_replace(const struct new_file *files, size_t count, struct message *message,
                     struct problem *problem);
 

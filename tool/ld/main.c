@@ -73,11 +73,11 @@ static bool wants_packing(const char *output, const struct stat *before) {
 }
 
 /* Adds the linker's words. Those that are too many for execve, or might be, go in a response file:
- * its descriptor, which the linker inherits, and -1 where there is none. */
-static bool add_for_linker(struct words *words, const struct arguments *arguments, int *response,
-                           struct problem *problem) {
+ * its path, empty where there is none. */
+static bool add_for_linker(struct words *words, const struct arguments *arguments,
+                           char response[PATH_MAX], struct problem *problem) {
   enum { PLAIN_MAX = 65536 };
-  char name[64];
+  char word[PATH_MAX + 1];
   size_t size = 0;
   for (size_t i = 0; i < arguments->linker.count; i++)
     size += strlen(arguments->linker.items[i]) + 1;
@@ -85,23 +85,27 @@ static bool add_for_linker(struct words *words, const struct arguments *argument
     words_add_all(words, &arguments->linker);
     return true;
   }
-  *response = response_write(&arguments->linker, problem);
-  snprintf(name, sizeof name, "@/proc/self/fd/%d", *response);
-  words_add(words, name);
-  return *response >= 0;
+  if (!response_write(&arguments->linker, response, problem)) {
+    response[0] = 0;
+    return false;
+  }
+  word[0] = '@';
+  strcpy(word + 1, response);
+  words_add(words, word);
+  return true;
 }
 
 static bool run_linker(const struct arguments *arguments, const char *path, const sigset_t *signals,
                        int *status, struct problem *problem) {
   struct words words = {0};
-  int response = -1;
+  char response[PATH_MAX] = "";
   words_add(&words, path);
-  bool ok = add_for_linker(&words, arguments, &response, problem);
+  bool ok = add_for_linker(&words, arguments, response, problem);
   setenv(running, path, 1);
   ok = ok && run(path, words.items, signals, status, problem);
   unsetenv(running);
-  if (response >= 0)
-    close(response);
+  if (response[0] != 0)
+    unlink(response);
   words_close(&words);
   return ok;
 }

@@ -10,10 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char self[] = "/proc/self/exe";
+/* This program's path: without /proc, the one by which it was run. */
+static const char *self(void) {
+  static const char link[] = "/proc/self/exe";
+  return access(link, F_OK) == 0 ? link : (const char *)getauxval(AT_EXECFN);
+}
 
 static bool is_program(const char *path) {
   struct stat status;
@@ -22,7 +27,7 @@ static bool is_program(const char *path) {
 
 static bool is_self(const char *path) {
   struct stat here, there;
-  return stat(self, &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
+  return stat(self(), &here) == 0 && stat(path, &there) == 0 && here.st_dev == there.st_dev &&
          here.st_ino == there.st_ino;
 }
 
@@ -69,9 +74,7 @@ bool programs_find_linker(const char *called, const char *name, char path[PATH_M
 
 bool programs_find_stackpack(char path[PATH_MAX], struct problem *problem) {
   static const char name[] = "stackpack";
-  const ssize_t length = readlink(self, path, PATH_MAX);
-  if (length > 0 && length < PATH_MAX) {
-    path[length] = 0;
+  if (realpath(self(), path) != NULL) {
     char *file = strrchr(path, '/') + 1;
     if (file + sizeof name <= path + PATH_MAX) {
       memcpy(file, name, sizeof name);

@@ -1,11 +1,11 @@
 /* response.c - see response.h. */
 #include "tool/ld/response.h"
 
+#include <fcntl.h>
 #include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 enum { DEEPEST = 100 }; /* response files in one another: more are a file that names itself */
@@ -49,15 +49,18 @@ bool response_read(const char *path, struct words *words, struct problem *proble
   return read_nested(path, 1, words, problem);
 }
 
-int response_write(const struct words *words, struct problem *problem) {
-  const int descriptor = memfd_create("stackpack-ld", 0); /* the linker is to inherit it */
-  const int copy = descriptor < 0 ? -1 : dup(descriptor);
-  FILE *file = copy < 0 ? NULL : fdopen(copy, "w");
+bool response_write(const struct words *words, char path[PATH_MAX], struct problem *problem) {
+  const char *folder = getenv("TMPDIR");
+  if (folder == NULL || folder[0] == 0 || strlen(folder) > PATH_MAX / 2)
+    folder = "/tmp";
+  snprintf(path, PATH_MAX, "%s/stackpack-ld-XXXXXX", folder);
+  const int descriptor = mkostemp(path, O_CLOEXEC);
+  FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
   const bool is_written = file != NULL && (words->count == 0 || writeargv(words->items, file) == 0);
   if (file != NULL && fclose(file) == 0 && is_written)
-    return descriptor;
+    return true;
   problem_set_errno(problem, "a response file");
   if (descriptor >= 0)
-    close(descriptor);
-  return -1;
+    unlink(path);
+  return false;
 }

@@ -11,12 +11,14 @@
 #include "tool/image/problem.h"
 #include "tool/ld/words.h"
 
+#include <limits.h>
+
 /* Adds the words of the response file `path`, and of those named in it, in their order. False,
  * without a problem, where there's no such file. */
 bool response_read(const char *path, struct words *words, struct problem *problem);
 
-/* Writes a response file without a name. It's there until the descriptor is closed, under
- * /proc/self/fd also in a child. Returns the descriptor, or -1. */
-int response_write(const struct words *words, struct problem *problem);
+/* Writes a response file in the folder for temporary files, and its path, for the caller to remove
+ * it. */
+bool response_write(const struct words *words, char path[PATH_MAX], struct problem *problem);
 
 #endif

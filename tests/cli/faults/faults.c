@@ -4,7 +4,8 @@
  * Preloaded (LD_PRELOAD), before main: the process forks for each run, so that nothing is loaded anew.
  * The first run has no fault. It counts the calls, and its output and files are what every later run has
  * to have if its exit status is the same. Any other must exit with status 2, say why, and leave each
- * file as it was before, or as it is after success. Nothing may be killed.
+ * file as it was before, or as it is after success; where they are as before, it prints no result. Nothing may be
+ * killed.
  *
  * Instead of failing, a call can come just after another process changed the file that is read: then
  * success means that the output is that of the file as it was.
@@ -287,6 +288,11 @@ static const char *judge(int status, int right_status, const struct state *befor
     if (!is_same(now.files[i], after->files[i]) &&
         (success || !is_same(now.files[i], before->files[i])))
       wrong = success ? "success, with another file" : "a file is broken";
+  bool is_unchanged = path_count > 0 && !success;
+  for (unsigned i = 0; i < path_count; i++)
+    is_unchanged &= is_same(now.files[i], before->files[i]);
+  if (is_unchanged && wrong == NULL && output.size > 0)
+    wrong = "a result of nothing";
   if (wrong != NULL)
     fprintf(stderr, "status %#x: %.*s\n", (unsigned)status, (int)errors.size,
             errors.bytes == NULL ? "" : errors.bytes);
