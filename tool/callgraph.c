@@ -62,13 +62,15 @@ static void json_function(const struct call_graph *graph, uint32_t number, bool 
 
 static void text_function(const struct call_graph *graph, uint32_t number, bool exported) {
   const struct graph_function *function = &graph->functions[number];
-  printf("%" PRIx64 " ", function->address);
+  printf("0x%" PRIx64 " ", function->address);
   call_graph_print_node(graph, number);
   printf("%s%s%s\n", is_taken(function) ? " (address taken)" : "", exported ? " (exported)" : "",
          function->is_undecodable ? " (undecodable)" : "");
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
-    printf("  %" PRIx64 " %-8s ", call->at, kind_names[call->kind]);
+    /* of a call, the return address, as `lookup` and `why` take it */
+    printf("  0x%" PRIx64 " %-8s ", call->at + (call->is_jump ? 0 : call->length),
+           kind_names[call->kind]);
     call_graph_print_node(graph, call->target);
     putchar('\n');
   }

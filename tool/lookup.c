@@ -21,8 +21,10 @@
 
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
-    "Prints the answers that a collector would get for return addresses (hexadecimal\n"
-    "with 0x); without any, for those on standard input, a word each.\n\n" SOURCE_HELP
+    "Prints the answers that a collector would get for return addresses (hexadecimal,\n"
+    "as for addr2line); without any, for those on standard input, a word each.\n\n"
+    "      --base=ADDRESS        the addresses are those of a process, in which the\n"
+    "                            file is at ADDRESS\n" SOURCE_HELP
     "      --format=text|json    json: an object per address; default: text\n"
     "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP "\n"
     "Exit status: 0 if all have records, 1 if some have none.\n";
@@ -33,6 +35,9 @@ struct lookup {
   struct names names;
   struct source *source; /* NULL: not asked for, or there is none */
   bool with_source, json;
+  uint64_t first, last; /* the file's addresses in memory */
+  uint64_t slide;       /* run-time addresses are so much higher, modulo 2^64 */
+  bool is_movable;      /* the file has no address of its own, and none was given */
   struct record_text text;
   uint8_t *own; /* the table, if the file has none; owned */
   struct record_view view;
@@ -84,6 +89,11 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
   return NULL;
 }
 
+static void print_outside(const struct lookup *lookup) {
+  printf(", outside of the file's addresses, 0x%" PRIx64 " to 0x%" PRIx64 "%s", lookup->first,
+         lookup->last, lookup->is_movable ? " (--base=ADDRESS takes those of a process)" : "");
+}
+
 static void print_missing(struct lookup *lookup, uint64_t address, bool is_managed) {
   struct source_frames frames;
   /* As for a record: the address is after a call. */
@@ -104,6 +114,8 @@ static void print_missing(struct lookup *lookup, uint64_t address, bool is_manag
       printf(", in ");
       print_name(lookup, function->address, address);
     }
+    if (address < lookup->first || address > lookup->last)
+      print_outside(lookup);
     putchar('\n');
     record_text_frames(&lookup->text, &frames, 4);
   }
@@ -157,9 +169,9 @@ static bool look_up(struct lookup *lookup, uint64_t address, struct problem *pro
 
 static bool look_up_word(struct lookup *lookup, const char *word, struct problem *problem) {
   uint64_t address;
-  if (!address_parse(word, &address))
-    return problem_set(problem, "'%.100s' is no address (hexadecimal ones begin with 0x)", word);
-  return look_up(lookup, address, problem);
+  if (!address_parse_hexadecimal(word, &address))
+    return problem_set(problem, "'%.100s' is no hexadecimal address", word);
+  return look_up(lookup, address - lookup->slide, problem);
 }
 
 /* Answers each line at once: a program may be waiting at the other end. */
@@ -194,6 +206,7 @@ static bool look_up_all(struct lookup *lookup, char **words, int count, struct p
 struct lookup_options {
   struct load_options load;
   struct source_options source;
+  const char *base; /* NULL: the addresses are the file's */
   enum style_use style;
   enum output_format format;
 };
@@ -214,6 +227,26 @@ static bool open_table(struct lookup *lookup, const struct loaded *loaded,
   return error == STACKPACK_OK || problem_set(problem, "%s", stackpack_error_text(error));
 }
 
+/* Takes the file's range of addresses, and the distance of the process's from them. A process has a
+ * file's first segment at a multiple of the page size. */
+static bool take_addresses(struct lookup *lookup, const struct image *image, const char *base,
+                           struct problem *problem) {
+  enum { PAGE = 4096 };
+  uint64_t start;
+  if (image->load_count > 0) {
+    const Elf64_Phdr *end = image->loads[image->load_count - 1];
+    lookup->first = image->loads[0]->p_vaddr;
+    lookup->last = end->p_vaddr + end->p_memsz; /* a return address may be behind the last byte */
+  }
+  lookup->is_movable = base == NULL && image->header.e_type == ET_DYN;
+  if (base == NULL)
+    return true;
+  if (!address_parse_hexadecimal(base, &start))
+    return problem_set(problem, "--base='%.100s' is no hexadecimal address", base);
+  lookup->slide = start - lookup->first / PAGE * PAGE;
+  return true;
+}
+
 /* All addresses are answered, even if the debug information can't be used. */
 static bool look_up_in(struct lookup *lookup, const struct program *program,
                        const struct lookup_options *options, char **addresses, int count,
@@ -223,7 +256,8 @@ static bool look_up_in(struct lookup *lookup, const struct program *program,
   lookup->with_source = options->source.is_wanted;
   lookup->text = (struct record_text){program->image.machine, style_wanted(options->style)};
   names_open(&lookup->names, &program->image);
-  if (!open_table(lookup, &program->loaded, problem))
+  if (!take_addresses(lookup, &program->image, options->base, problem) ||
+      !open_table(lookup, &program->loaded, problem))
     return false;
   const bool ok = source_open_wanted(&options->source, &program->image, program->path,
                                      &lookup->source, problem);
@@ -254,6 +288,7 @@ int command_lookup(int argc, char **argv) {
   const struct command_option own[] = {
       {"format", .words = "text|json", .word = &options.format},
       {"color", .words = STYLE_WORDS, .word = &options.style},
+      {"base", .text = &options.base},
       SOURCE_OPTIONS(&options.source),
       LOAD_OPTIONS(&options.load),
       {0},

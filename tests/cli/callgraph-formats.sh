@@ -50,9 +50,9 @@ assert by_name["collect"]["exported"] and not by_name["taken"]["exported"]
 PYTHON
 
 expect_status 0 "$stackpack" callgraph app
-expect_output '^[0-9a-f]+ by_pointer \(address taken\) \(exported\)$'
-expect_output '^  [0-9a-f]+ tail     by_call$'
-expect_output '^  [0-9a-f]+ indirect any function whose address is taken$'
+expect_output '^0x[0-9a-f]+ by_pointer \(address taken\) \(exported\)$'
+expect_output '^  0x[0-9a-f]+ tail     by_call$'
+expect_output '^  0x[0-9a-f]+ indirect any function whose address is taken$'
 expect_status 0 "$stackpack" callgraph --format=dot app
 expect_output '^digraph '
 expect_output '^}$'
@@ -64,7 +64,7 @@ int main(int argc, char **argv) { (void)argv; return twice(argc) - 2; }
 C
 "$CC" -O0 plain.c -o plain
 expect_status 0 "$stackpack" callgraph plain
-expect_output '^  [0-9a-f]+ direct   twice$'
+expect_output '^  0x[0-9a-f]+ direct   twice$'
 "$CC" -c plain.c -o plain.o
 expect_refusal 'plain.o: .*link it' "$stackpack" callgraph plain.o
 expect_status 2 "$stackpack" callgraph --format=xml plain

@@ -34,6 +34,7 @@ chmod +x folder/install-deps.sh
 sed -n '/^```make$/,/^```$/ { /^```/d; p }' "$TOP/doc/packing.md" >folder/Makefile
 ADDRESS=$("$stackpack" dump --format=json folder/app | sed -En '1s/.*"address": ?([0-9]+).*/\1/p')
 [[ -n $ADDRESS ]] || fail "no record"
+ADDRESS=$(printf 0x%x "$ADDRESS")
 export ADDRESS
 
 run_pages() {

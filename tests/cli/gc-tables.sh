@@ -43,7 +43,7 @@ S
 link_with lld app managed.o native.o main.o tables.o
 expect_verdict kept app managed_by_table --gc-entry=collect
 expect_status 0 "$stackpack" callgraph app
-expect_output '^[0-9a-f]+ only_in_table \(address taken\)$'
+expect_output '^0x[0-9a-f]+ only_in_table \(address taken\)$'
 
 # Tables by hand. Code names a place in their middle, and counts from there, also backwards; some words of theirs are holes; and some
 # other code reads one of the words. What isn't in the function itself is a call all the same.
@@ -83,7 +83,7 @@ for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
   link_with lld app managed.o main.o collect.o odd.o
   expect_status 0 "$stackpack" callgraph app
   status=0
-  grep -qE '^ +[0-9a-f]+ passed +main$' out || status=$?
+  grep -qE '^ +0x[0-9a-f]+ passed +main$' out || status=$?
   [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, after $jump"; }
 done
 

@@ -68,4 +68,4 @@ S
 "$LLVM/bin/clang" -O1 -Dno_call=a -Dtaken=by_pointer_taken -I"$gc" -c "$gc/native.c" -o native.o
 link_with lld app managed.o native.o main.o personality.o -Wl,--unresolved-symbols=ignore-all
 expect_status 0 "$stackpack" callgraph app
-expect_output '^[0-9a-f]+ personality \(address taken\)$'
+expect_output '^0x[0-9a-f]+ personality \(address taken\)$'

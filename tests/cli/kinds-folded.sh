@@ -40,7 +40,7 @@ expect_records packed.json <<'PYTHON'
 assert len([record for record in records if record["function"] in ("one", "two")]) == 1
 assert len(of("run")) == 2
 PYTHON
-expect_status 1 "$stackpack" lookup packed $(($(python3 -c '
+expect_status 1 "$stackpack" lookup packed "$(python3 -c '
 from records import *
 load("packed.json")
-print(next(record["address"] for record in records if record["function"] in ("one", "two"))')+5)) # the next call
+print(hex(next(record["address"] for record in records if record["function"] in ("one", "two")) + 5))')" # the next call

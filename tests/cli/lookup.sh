@@ -62,11 +62,53 @@ expect_output '^    \[rsp\+8\]    reference$'
 expect_output '^    \[rsp\+16\]   derived from \[rsp\+8\]$'
 expect_output '^    with_base at .*pairs\.ll:[0-9]+:[0-9]+$'
 inside=$(printf '0x%x' $((address + 1)))
-expect_status 1 "$stackpack" lookup pairs "$inside" 0x10 $((address))
+expect_status 1 "$stackpack" lookup pairs "$inside" 0x10 "${address#0x}"
 [[ $(grep -c '^0x' out) == 3 ]] || fail "not three answers"
 expect_output "^$inside: not a safepoint, in with_base\+0x[0-9a-f]+$"
-expect_output '^0x10: not managed$'
+expect_output "^0x10: not managed, outside of the file's addresses, 0x[0-9a-f]+ to 0x[0-9a-f]+$"
 expect_output "^$address: found, "
+
+# Digits alone are hexadecimal, too, as addr2line takes them.
+expect_status 1 "$stackpack" lookup pairs 10 0X1F ffffffffffffffff
+[[ $(cut -d : -f 1 out | tr '\n' ' ') == '0x10 0x1f 0xffffffffffffffff ' ]] || fail "$(<out)"
+for word in 0x '' 0x0x1 0x-1 -1 1g ' 1' 11111111111111111; do
+  expect_refusal "pairs: '$word' is no hexadecimal address" "$stackpack" lookup -- pairs "$word"
+done
+
+# A process's addresses: the program prints its own, and where it is.
+cat >place.c <<'C'
+#include <link.h>
+#include <stdio.h>
+static int first(struct dl_phdr_info *info, size_t size, void *base) {
+  (void)size;
+  *(unsigned long *)base = info->dlpi_addr;
+  return 1;
+}
+__attribute__((constructor)) static void say(void) {
+  unsigned long base = 0;
+  dl_iterate_phdr(first, &base);
+  printf("base %lx\n", base);
+}
+C
+"$LLVM/bin/clang" -D_GNU_SOURCE -fPIC -c place.c -o place.o
+make_gc_program place "$LLVM/bin/clang" -O1 lld -pie -Wl,-z,notext place.o
+./place | sed -n 's/^base //p' >base
+own=$(dump_json place | sed -nE '1s/^\{"address":([0-9]+),.*/\1/p')
+for program in place place-packed; do
+  [[ $program == place ]] || "$stackpack" pack --quiet --always -o $program place
+  expect_status 0 "$stackpack" lookup --base="$(<base)" $program "$(printf %x $((0x$(<base) + own)))"
+  expect_output "^$(printf 0x%x "$own"): found, "
+  expect_status 1 "$stackpack" lookup $program "$(printf %x $((0x$(<base) + own)))"
+  expect_output ": not managed, outside of the file's addresses, 0x[0-9a-f]+ to 0x[0-9a-f]+ \(--base=ADDRESS takes those of a process\)$"
+  expect_refusal "$program: --base='here' is no hexadecimal address" "$stackpack" lookup --base=here $program 1
+done
+
+# The addresses of functions and calls in the call graph are such ones.
+expect_status 0 "$stackpack" callgraph place
+grep -oE '^ +0x[0-9a-f]+ (direct|indirect)' out | grep -oE '0x[0-9a-f]+' >returns
+dump_json place | sed -nE 's/^\{"address":([0-9]+),.*/\1/p' | xargs printf '0x%x\n' >records
+expect_status 0 "$stackpack" lookup place $(grep -Fxf returns records)
+[[ $(grep -c ': found, ' out) -gt 10 ]] || fail "the call graph has other return addresses"
 
 # A dropped record is none.
 make_gc_program app "$LLVM/bin/clang" -O1 lld
@@ -76,7 +118,7 @@ dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >after
 dropped=$(comm -23 <(sort before) <(sort after))
 [[ -n $dropped ]] || fail "nothing was dropped"
 # shellcheck disable=SC2086 # a list of words
-expect_status 1 "$stackpack" lookup app $dropped
+expect_status 1 "$stackpack" lookup app $(xargs printf '%x\n' <<<"$dropped")
 [[ $(grep -cE '^0x[0-9a-f]+: not a safepoint, in [a-z_]+\+0x' out) == $(wc -l <<<"$dropped") ]] || fail "$(<out)"
 
 # An answer comes before the next address is asked for.
@@ -87,8 +129,7 @@ read -r -t 60 answer <&"${COPROC[0]}"
 exec {COPROC[1]}>&-
 wait
 
-expect_refusal "pairs: 'with_base' is no address" "$stackpack" lookup pairs with_base
-expect_refusal "pairs: '201a1b' is no address" "$stackpack" lookup pairs 201a1b
+expect_refusal "pairs: 'with_base' is no hexadecimal address" "$stackpack" lookup pairs with_base
 expect_refusal "missing: can't be opened" "$stackpack" lookup missing 1
 cp pairs damaged
 set_byte damaged $(($(section_offset damaged .stackpack) + 100)) 255
@@ -102,7 +143,7 @@ make_program lld pairs pairs
 expect_status 0 "$stackpack" dump --format=json packed
 mv out dumped
 python3 -c 'import json
-for line in open("dumped"): print(json.loads(line).get("address", ""))' | "$stackpack" lookup --format=json packed >looked
+for line in open("dumped"): print(hex(json.loads(line)["address"]))' | "$stackpack" lookup --format=json packed >looked
 "$stackpack" dump --format=json pairs >raw
 python3 - <<'PYTHON' || fail "dump and lookup differ in the order of pairs"
 import json

@@ -131,7 +131,7 @@ def differences(name, own, theirs):
 
 def compare_with_stackpack(decoded, stackpack, path):
     yield from differences("dump", dump(decoded), run_stackpack(stackpack, "dump", "--format=json", path))
-    addresses = "".join(f"{record.address}\n" for record in decoded.records)
+    addresses = "".join(f"{record.address:#x}\n" for record in decoded.records)
     answers = run_stackpack(stackpack, "lookup", "--format=json", path, input=addresses)
     yield from differences("lookup", found(decoded), (one for one, _ in groupby(answers)))
 

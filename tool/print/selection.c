@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/print/demangle.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +27,16 @@ static bool parse_start(const char *text, uint64_t *address, const char **end) {
 bool address_parse(const char *text, uint64_t *address) {
   const char *end;
   return parse_start(text, address, &end) && *end == 0;
+}
+
+bool address_parse_hexadecimal(const char *text, uint64_t *address) {
+  const bool has_prefix = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
+  const char *const digits = text + (has_prefix ? 2 : 0);
+  char *end;
+  errno = 0;
+  *address = strtoull(digits, &end, 16);
+  return isxdigit((unsigned char)digits[0]) && *end == 0 && errno == 0 &&
+         tolower((unsigned char)digits[1]) != 'x';
 }
 
 bool selection_add_function(void *selection, const char *word, struct problem *problem) {

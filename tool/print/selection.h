@@ -32,4 +32,7 @@ bool selection_apply(const struct selection *selection, const struct safepoints 
 /* Reads an address: hexadecimal with 0x in front, else decimal. */
 bool address_parse(const char *text, uint64_t *address);
 
+/* Reads a hexadecimal address, with or without 0x in front. */
+bool address_parse_hexadecimal(const char *text, uint64_t *address);
+
 #endif
