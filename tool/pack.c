@@ -25,7 +25,6 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -103,16 +102,10 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
 }
 
 /* With -o, a file that there's nothing to do for is copied. */
-__attribute__((format(printf, 3, 4))) static bool
-leave_alone(struct packing *packing, struct problem *problem, const char *format, ...) {
+static bool leave_alone(struct packing *packing, const char *why, struct problem *problem) {
   const struct new_file copy = {
       packing->options->output, packing->path,        false,
       packing->image->bytes,    packing->image->size, &packing->image->file.status};
-  va_list arguments;
-  va_start(arguments, format);
-  char why[SUMMARY_WHY_SIZE];
-  vsnprintf(why, sizeof why, format, arguments);
-  va_end(arguments);
   const struct summary summary = {.path = packing->path, .why = why};
   packing->is_done = true;
   if (!say(packing, &summary, problem))
@@ -124,6 +117,18 @@ leave_alone(struct packing *packing, struct problem *problem, const char *format
 
 /* ---- The passes ---- */
 
+/* Checks a table that is there: that all of it can be decoded, and that look-ups find in it what it
+ * says. */
+static bool check_packed(struct packing *packing, struct problem *problem) {
+  struct loaded *loaded = &packing->loaded;
+  struct differences differences = {0};
+  if (!load_records(packing->image, &packing->options->load, loaded, problem))
+    return false;
+  answers_all(&loaded->table, &loaded->packed, &differences);
+  return differences.count == 0 ||
+         problem_set(problem, "a broken packed table: %s", differences.first);
+}
+
 /* Finds the stack maps in the file. */
 static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
@@ -132,10 +137,10 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   case LOAD_BROKEN:
     return false;
   case LOAD_PACKED:
-    return drop_check(loaded, &options->policy, problem) &&
-           leave_alone(packing, problem, "is packed already");
+    return drop_check(loaded, &options->policy, problem) && check_packed(packing, problem) &&
+           leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
-    return options->if_present ? leave_alone(packing, problem, "has no stack maps")
+    return options->if_present ? leave_alone(packing, "has no stack maps", problem)
                                : load_none(packing->image, &options->load, problem);
   case LOAD_RAW:
     break;
@@ -203,15 +208,23 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   return true;
 }
 
+/* Whoever has asked for no result, as stackpack-ld and build systems do, must learn of it, too. */
+static bool leave_growing(struct packing *packing, struct problem *problem) {
+  const char *cramped = packing->plan.cramped.text;
+  char why[SUMMARY_WHY_SIZE];
+  snprintf(why, sizeof why,
+           "not packed, as the file would grow from %zu to %zu bytes; --always packs it all the "
+           "same%s%s",
+           packing->image->size, packing->plan.file_size, cramped[0] != 0 ? "; " : "", cramped);
+  if (packing->options->quiet)
+    problem_warn(packing->path, "%s", why);
+  return leave_alone(packing, why, problem);
+}
+
 /* Makes the new file, in memory. A file that would grow is left alone. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
-  const size_t before = packing->image->size, after = packing->plan.file_size;
-  const char *cramped = packing->plan.cramped.text;
-  if (after > before && !packing->options->always)
-    return leave_alone(packing, problem,
-                       "not packed, as the file would grow from %zu to %zu bytes; --always packs "
-                       "it all the same%s%s",
-                       before, after, cramped[0] != 0 ? "; " : "", cramped);
+  if (packing->plan.file_size > packing->image->size && !packing->options->always)
+    return leave_growing(packing, problem);
   packing->result = rewrite(&packing->plan, packing->table);
   return true;
 }

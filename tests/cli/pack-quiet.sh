@@ -1,9 +1,14 @@
 #!/bin/bash
-# `--quiet` says nothing of success; errors are told all the same.
+# `--quiet` says nothing of success; errors are told all the same, and that a file isn't packed, as it would grow.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
+cp app before
 expect_status 0 "$stackpack" pack --quiet app
+[[ ! -s out ]] && only_line_matches '^stackpack: app: warning: not packed, as the file would grow from [0-9]+ to [0-9]+ bytes; --always packs' err ||
+  fail "nothing of the growth: $(cat out err)"
+expect_same app before
+expect_status 0 "$stackpack" pack --quiet --always app
 [[ ! -s out && ! -s err ]] || fail "not quiet: $(cat out err)"
 expect_status 0 "$stackpack" pack --quiet app
 [[ ! -s out && ! -s err ]] || fail "not quiet about a packed file: $(cat out err)"
