@@ -210,12 +210,13 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
 
 /* Whoever has asked for no result, as stackpack-ld and build systems do, must learn of it, too. */
 static bool leave_growing(struct packing *packing, struct problem *problem) {
+  const size_t before = packing->image->size, after = packing->plan.file_size;
   const char *cramped = packing->plan.cramped.text;
   char why[SUMMARY_WHY_SIZE];
   snprintf(why, sizeof why,
            "not packed, as the file would grow from %zu to %zu bytes; --always packs it all the "
            "same%s%s",
-           packing->image->size, packing->plan.file_size, cramped[0] != 0 ? "; " : "", cramped);
+           before, after, cramped[0] != 0 ? "; " : "", cramped);
   if (packing->options->quiet)
     problem_warn(packing->path, "%s", why);
   return leave_alone(packing, why, problem);
