@@ -6,7 +6,7 @@
 many_functions 20 >many.ll
 make_program lld raw ./many.ll
 compile ./many.ll many.o -function-sections
-expect_status 0 "$stackpack" pack --keep-raw=kept -o packed raw
+expect_status 0 "$stackpack" pack --reader=elsewhere --keep-raw=kept -o packed raw
 expect_status 0 "$stackpack" split -o split.o many.o
 only_these() { # FOLDER NAME...
   [[ $(ls -A "$1" | sort | tr '\n' ' ') == "${*:2} " ]] || fail "$1 has other files: $(ls -A "$1")"
@@ -23,7 +23,7 @@ without_proc() { # COMMAND...
 if without_proc true 2>err; then
   mkdir noproc
   cp raw noproc/app
-  expect_status 0 without_proc "$stackpack" pack --keep-raw=noproc/kept noproc/app
+  expect_status 0 without_proc "$stackpack" pack --reader=elsewhere --keep-raw=noproc/kept noproc/app
   [[ ! -s err ]] || fail "a complaint: $(<err)"
   expect_same noproc/app packed
   expect_same noproc/kept kept
@@ -60,11 +60,11 @@ def run(*arguments):
 put("app", raw)
 os.symlink("app", "link")
 os.symlink("later", "dangling")
-run("pack", "--keep-raw=kept", "link")
+run("pack", "--reader=elsewhere", "--keep-raw=kept", "link")
 assert os.path.islink("link") and open("app", "rb").read() == packed and open("kept", "rb").read() == kept
 run("unpack", "--raw=kept", "-o", "dangling", "app")
 assert os.path.islink("dangling") and open("later", "rb").read() == raw
-run("pack", "-o", "./other", "later")
+run("pack", "--reader=elsewhere", "-o", "./other", "later")
 run("report", "-o", "page.html", "later")
 assert open("other", "rb").read() == packed
 refused = subprocess.run([sys.argv[1], "pack", "--keep-raw=./later", "dangling"], capture_output=True, text=True)
@@ -88,7 +88,7 @@ modes() { # UMASK MODE-OF-THE-PROGRAM EXPECTED
     umask "$1"
     expect_status 0 "$stackpack" report -o modes/page.html modes/app
     expect_status 0 "$stackpack" split -o modes/split.o modes/many.o
-    expect_status 0 "$stackpack" pack --keep-raw=modes/kept modes/app
+    expect_status 0 "$stackpack" pack --reader=elsewhere --keep-raw=modes/kept modes/app
     expect_status 0 "$stackpack" split modes/many.o
   )
   for name in page.html split.o kept; do mode "$3" modes/$name; done
@@ -118,23 +118,23 @@ if [[ $(id -u) == 0 ]]; then
       chmod "$1" owned/app
     }
     place 755 12345:23456
-    expect_status 0 as 12345 23456 "$stackpack" pack owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere owned/app
     [[ ! -s err ]] || fail "a complaint: $(<err)"
     place 4755 12345:23456
-    expect_status 0 as 12345 23456 "$stackpack" pack owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere owned/app
     [[ ! -s err && $(stat -c %a owned/app) == 4755 ]] || fail "the bit is lost: $(<err)"
     place 4755 0:0
-    expect_status 0 as 12345 23456 "$stackpack" pack --quiet owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere --quiet owned/app
     [[ $(grep -cE "^stackpack: owned/app: warning: the (owner|set-user-ID bit) isn't kept: " err) == 2 && $(wc -l <err) == 2 ]] || fail "$(<err)"
     [[ $(stat -c '%u %a' owned/app) == "12345 755" ]] || fail "$(stat -c '%u %a' owned/app)"
     place 2755 12345:0
-    expect_status 0 as 12345 23456 "$stackpack" pack --quiet owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere --quiet owned/app
     [[ $(grep -cE "^stackpack: owned/app: warning: the (group|set-group-ID bit) isn't kept: " err) == 2 && $(wc -l <err) == 2 ]] || fail "$(<err)"
     place 6755 12345:0
-    expect_status 0 as 12345 23456 "$stackpack" pack --quiet owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere --quiet owned/app
     [[ $(stat -c '%u %a' owned/app) == "12345 4755" ]] || fail "$(stat -c '%u %a' owned/app)"
     place 755 0:0 # a copy is the user's own, without a word
-    expect_status 0 as 12345 23456 "$stackpack" pack --quiet -o owned/copy owned/app
+    expect_status 0 as 12345 23456 "$stackpack" pack --reader=elsewhere --quiet -o owned/copy owned/app
     [[ ! -s err ]] || fail "a complaint: $(<err)"
     only_these owned app copy
   fi

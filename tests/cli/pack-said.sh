@@ -5,7 +5,7 @@
 
 many_functions 20 >many.ll
 make_program lld raw ./many.ll
-expect_status 0 "$stackpack" pack --keep-raw=kept -o packed raw
+expect_status 0 "$stackpack" pack --reader=elsewhere --keep-raw=kept -o packed raw
 
 refuse_full() { # WORD COMMAND...: of the command's line, standard output is full
   local status=0
@@ -14,10 +14,10 @@ refuse_full() { # WORD COMMAND...: of the command's line, standard output is ful
   only_line_matches "^stackpack: $1: it is written, but the result isn't: standard output: " err || { cat err; fail "not one line"; }
 }
 cp raw app
-refuse_full app "$stackpack" pack app
+refuse_full app "$stackpack" pack --reader=elsewhere app
 expect_same app packed
 cp raw app
-refuse_full app "$stackpack" pack --report --gc-entry=collect --keep-raw=other app
+refuse_full app "$stackpack" pack --reader=elsewhere --report --gc-entry=collect --keep-raw=other app
 expect_packed app
 expect_status 0 "$stackpack" unpack --raw=other -o back app
 expect_same back raw
@@ -29,7 +29,7 @@ expect_same app raw
 if [[ $(id -u) == 0 ]] && mkdir sticky && chmod 1777 sticky . && setpriv --reuid=12345 --clear-groups test -x "$stackpack"; then
   cp raw sticky/app
   cp kept sticky/kept
-  for arguments in "pack sticky/app" "pack --format=json sticky/app" "pack --keep-raw=sticky/new sticky/app" "unpack --raw=kept -o sticky/app packed"; do
+  for arguments in "pack --reader=elsewhere sticky/app" "pack --reader=elsewhere --format=json sticky/app" "pack --reader=elsewhere --keep-raw=sticky/new sticky/app" "unpack --raw=kept -o sticky/app packed"; do
     # shellcheck disable=SC2086 # a list of words
     expect_status 2 setpriv --reuid=12345 --clear-groups "$stackpack" $arguments
     [[ ! -s out ]] || fail "a result of nothing: $(<out)"
@@ -40,16 +40,16 @@ if [[ $(id -u) == 0 ]] && mkdir sticky && chmod 1777 sticky . && setpriv --reuid
 fi
 cp raw app
 status=0
-"$stackpack" pack --quiet app >/dev/full || status=$?
+"$stackpack" pack --reader=elsewhere --quiet app >/dev/full || status=$?
 ((status == 0)) || fail "nothing is said with --quiet"
 expect_same app packed
 
 # To standard output: a pipe, and a file.
-"$stackpack" pack -o /dev/stdout raw 2>err | cat >app
+"$stackpack" pack --reader=elsewhere -o /dev/stdout raw 2>err | cat >app
 expect_same app packed
 grep -q '^raw: .* records' err || fail "nothing is said"
 chmod -x app
-"$stackpack" pack --report --gc-entry=collect -o /dev/stdout raw 2>err >app
+"$stackpack" pack --reader=elsewhere --report --gc-entry=collect -o /dev/stdout raw 2>err >app
 [[ $(head -c 4 app) == $'\x7fELF' ]] || fail "no program"
 expect_packed app
 grep -q '^raw: dropped ' err || fail "no report"
@@ -60,15 +60,15 @@ expect_same app raw
 mkdir folder
 ln -s nowhere folder/short
 ln -s folder/short long
-expect_status 0 "$stackpack" pack -o long raw
+expect_status 0 "$stackpack" pack --reader=elsewhere -o long raw
 [[ -L long && -L folder/short ]] || fail "a link was replaced"
 expect_same folder/nowhere packed
 ln -s "$PWD/folder/absolute" absolute
-expect_status 0 "$stackpack" pack -o absolute raw
+expect_status 0 "$stackpack" pack --reader=elsewhere -o absolute raw
 [[ -L absolute ]] || fail "the link was replaced"
 expect_same folder/absolute packed
 ln -s loop loop
-expect_refusal 'loop: ' "$stackpack" pack -o loop raw
+expect_refusal 'loop: ' "$stackpack" pack --reader=elsewhere -o loop raw
 [[ -L loop ]] || fail "the loop was replaced"
 
 # What was kept isn't overwritten by what it gives back; the packed file may be.

@@ -5,7 +5,7 @@
 for name in first second third; do make_program lld $name list; done
 cp first raw
 echo garbage >garbage
-expect_status 2 "$stackpack" pack --always first garbage second missing third
+expect_status 2 "$stackpack" pack --reader=elsewhere --always first garbage second missing third
 for name in first second third; do
   expect_packed $name
   expect_same_run raw $name
@@ -15,4 +15,4 @@ grep -q '^stackpack: garbage: ' err && grep -q '^stackpack: missing: ' err || fa
 [[ $(wc -l <err) == 2 ]] || fail "not one line for each: $(<err)"
 [[ $(<garbage) == garbage ]] || fail "the bad file was touched"
 
-expect_status 0 "$stackpack" pack --always first second
+expect_status 0 "$stackpack" pack --reader=elsewhere --always first second
