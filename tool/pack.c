@@ -129,6 +129,18 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
          problem_set(problem, "a broken packed table: %s", differences.first);
 }
 
+/* A program with the library, and without stack maps for it to read, has most likely lost them in
+ * the link: one section of them refers to all functions, and nothing refers to it. */
+static bool refuse_none(const struct packing *packing, struct problem *problem) {
+  struct problem none = {0};
+  load_none(packing->image, &packing->options->load, &none);
+  return problem_set(problem, "%s%s", none.text,
+                     raw_names_has_library(packing->image)
+                         ? "; its collector asks for some: --gc-sections discards them, unless "
+                           "stackpack-ld links"
+                         : "");
+}
+
 /* Finds the stack maps in the file. */
 static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
@@ -141,7 +153,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
            leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
     return options->if_present ? leave_alone(packing, "has no stack maps", problem)
-                               : load_none(packing->image, &options->load, problem);
+                               : refuse_none(packing, problem);
   case LOAD_RAW:
     break;
   }

@@ -23,3 +23,18 @@ for linker in lld bfd; do
   expect_same raw.json packed.json
   [[ $(wc -l <packed.json) == 13 ]] || fail "$(wc -l <packed.json) records, not 13"
 done
+
+# A program with the library, but without stack maps: the line names the cause.
+cat >asks.c <<'C'
+#include <stackpack.h>
+static struct stackpack_module modules[1];
+static struct stackpack_process process;
+int main(void) { return stackpack_process_open(&process, modules, 1) == STACKPACK_OK; }
+C
+mapfile -t flags < <(library_flags)
+compile list asked.o -function-sections
+for linker in lld bfd; do
+  link_with $linker asking asks.c asked.o -Wl,--gc-sections -I"$TOP/runtime" "${flags[@]}" "$BUILD/libstackpack.a"
+  expect_refusal 'asking: no stack maps: no section .llvm_stackmaps; its collector asks for some: --gc-sections discards them, unless stackpack-ld links$' \
+    "$stackpack" pack asking
+done
