@@ -193,7 +193,10 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
     if (section->header.sh_type == SHT_RELR && !plan_relr(plan, section, problem))
       return false;
     if (section->header.sh_type >= SHT_LOOS + 1 && section->header.sh_type <= SHT_LOOS + 2)
-      return problem_set(problem, "packed Android relocations in section %s", section->name);
+      return problem_set(problem,
+                         "section %s has Android's packed relocations (APS2): link without "
+                         "--pack-dyn-relocs=android; relr is read",
+                         section->name);
     if (relocations_lack_addends(&section->header))
       return problem_set(problem, "dynamic relocations without addends, in section %s",
                          section->name);

@@ -39,6 +39,7 @@
 #include "tool/rewrite/rewrite.h"
 
 #include "elf/note.h"
+#include "tool/image/crel.h"
 
 #include <stdlib.h>
 
@@ -96,7 +97,8 @@ static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct
 static bool check_relocations_left(const struct image *image, const struct image_section *raw,
                                    struct problem *problem) {
   EACH_SECTION(image, section)
-    if (raw->part_of != 0 && section->header.sh_type == SHT_RELA &&
+    if (raw->part_of != 0 &&
+        (section->header.sh_type == SHT_RELA || section->header.sh_type == SHT_CREL) &&
         (section->header.sh_flags & SHF_ALLOC) == 0 && section->header.sh_info == raw->part_of)
       return problem_set(problem, "%s has relocations of stack maps and of other data",
                          section->name);
@@ -186,7 +188,7 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
 
 /* Relocations of the two sections, which `ld -q` leaves, have nothing to apply to any more: one
  * remains, of type NONE, which is 0 for all machines. (Of an empty table, eu-strip says that the
- * file is ill-formed.) */
+ * file is ill-formed.) Of CREL, a 0 says that there are none. */
 static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers, uint8_t *bytes) {
   const struct plan_sections *sections = &plan->sections;
   const struct image_section **others = image_overlaps(plan->image);
@@ -195,8 +197,10 @@ static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers,
     const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
                          (sections->global_roots != NULL &&
                           header->sh_info == plan_number(plan, sections->global_roots));
-    if ((header->sh_type != SHT_RELA && header->sh_type != SHT_REL) || !is_ours ||
-        (header->sh_flags & SHF_ALLOC) != 0 || others[section - plan->image->sections] != NULL)
+    if ((header->sh_type != SHT_RELA && header->sh_type != SHT_REL &&
+         header->sh_type != SHT_CREL) ||
+        !is_ours || (header->sh_flags & SHF_ALLOC) != 0 ||
+        others[section - plan->image->sections] != NULL)
       continue;
     memset(bytes + header->sh_offset, 0,
            plan_left(plan, section->header.sh_offset, section->header.sh_size));

@@ -127,6 +127,23 @@ static bool check_relocations(const struct object *object, uint32_t number,
   return ok || problem_set(problem, "section %u isn't a right table of relocations", number);
 }
 
+/* Turns CREL relocations into ones that have entries, as linkers take either. */
+static bool decode_crel(struct object *object, uint32_t number, struct problem *problem) {
+  struct object_section *section = &object->sections[number];
+  struct crel crel = crel_open(section->bytes, section->header.sh_size);
+  struct buffer bytes = {0};
+  if (!crel.bad && !crel.has_addends && crel.left > 0)
+    return problem_set(problem, "section %u has CREL relocations without addends", number);
+  for (Elf64_Rela relocation; crel_next(&crel, &relocation);)
+    buffer_add(&bytes, &relocation, sizeof relocation);
+  object_replace(object, number, bytes);
+  section->header.sh_type = SHT_RELA;
+  section->header.sh_entsize = sizeof(Elf64_Rela);
+  section->header.sh_addralign = sizeof(uint64_t);
+  return !crel.bad ||
+         problem_set(problem, "section %u isn't a right table of CREL relocations", number);
+}
+
 /* LLVM's table of weights between functions names symbols by relocations, its table of symbols with
  * a significant address by numbers. */
 static bool check_section(struct object *object, uint32_t number, struct problem *problem) {
@@ -134,6 +151,8 @@ static bool check_section(struct object *object, uint32_t number, struct problem
   switch (header->sh_type) {
   case SHT_GROUP:
     return read_group(object, number, problem);
+  case SHT_CREL:
+    return decode_crel(object, number, problem) && check_relocations(object, number, problem);
   case SHT_REL:
   case SHT_RELA:
     return check_relocations(object, number, problem);

@@ -19,6 +19,8 @@
 #include "tool/image/problem.h"
 #include "tool/split/buffer.h"
 
+#include "tool/image/crel.h"
+
 #include <elf.h>
 
 /* Sections' types of LLVM's own ("Extensions", ELF-Dependent). */
