@@ -10,11 +10,9 @@
  *
  * elf.h's name for a note of type 1 without a description is NT_VERSION. (gABI, "Note Section")
  *
- * Notes of other types have the same name, and are a program's own. They stay when it is packed or
+ * A note of another type has the same name, and is the program's own. It stays when it is packed or
  * stripped:
  *
- *   type 2  which records are statepoints: STACKPACK_STATEPOINT_IDS of stackpack.h. The description
- *           is any number of ranges of IDs, of two 64-bit words each: the first one and the last one
  *   type 3  libstackpack is linked statically
  *
  * A program whose data has the name of LLVM's section or symbol reads its stack maps itself, as far
@@ -28,7 +26,7 @@
 #include <string.h>
 
 enum { PACKED_NOTE_SIZE = 24 };
-enum note_type { NOTE_PACKED = 1, NOTE_STATEPOINTS = 2, NOTE_READER = 3 };
+enum note_type { NOTE_PACKED = 1, NOTE_READER = 3 };
 
 /* A note without a description. */
 #define NOTE_OF(type)                                                                              \
