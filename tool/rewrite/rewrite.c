@@ -164,7 +164,7 @@ static void copy_contents(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i <= plan->cut_count; i++) {
     const bool is_last = i == plan->cut_count;
     const uint64_t to = is_last ? plan->old_contents_end : plan->cuts[i].start;
-    memcpy(bytes + plan_new_offset(plan, from), plan->image->bytes + from, to - from);
+    input_copy(&plan->image->file, bytes + plan_new_offset(plan, from), from, to - from);
     from = is_last ? to : plan->cuts[i].end;
   }
 }

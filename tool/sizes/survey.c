@@ -102,6 +102,45 @@ static void list_functions(struct survey *survey) {
   shorten_units(survey);
 }
 
+/* Goes to the end of a list of characters in brackets, which may have a bracket first. */
+static const char *after_list(const char *c) {
+  c += c[1] == '^' ? 2 : 1;
+  c += *c == ']';
+  return c + strcspn(c, "]");
+}
+
+/* Whether a pattern refers to what a part of it matched (\1), as POSIX has it in basic expressions
+ * alone, and the C library in these, too: a match may take forever then. */
+static bool has_back_reference(const char *c) {
+  for (; *c != 0; c++) {
+    if (*c == '[')
+      c = after_list(c);
+    else if (*c == '\\' && c[1] >= '1' && c[1] <= '9')
+      return true;
+    else if (*c == '\\')
+      c++;
+    if (*c == 0)
+      break;
+  }
+  return false;
+}
+
+/* Compiles a pattern. The C library tries a match from each character on, which takes the square of
+ * a name's length; so the pattern says itself that anything may stand in front. */
+static bool compile_filter(regex_t *expression, const char *filter, struct problem *problem) {
+  char *whole;
+  if (regcomp(expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
+    return problem_set(problem, "--filter is no regular expression: '%s'", filter);
+  regfree(expression);
+  if (has_back_reference(filter))
+    return problem_set(problem, "--filter has a back-reference, which may take forever: '%s'",
+                       filter);
+  const bool ok = asprintf(&whole, "^.*(%s)", filter) >= 0 &&
+                  regcomp(expression, whole, REG_EXTENDED | REG_NOSUB) == 0;
+  free(whole);
+  return ok || problem_set(problem, "--filter is no regular expression: '%s'", filter);
+}
+
 /* Leaves the functions that the filter is for. */
 static bool filter_functions(struct survey *survey, struct problem *problem) {
   const char *filter = survey->options->filter;
@@ -110,8 +149,8 @@ static bool filter_functions(struct survey *survey, struct problem *problem) {
   uint32_t kept = 0;
   if (filter == NULL)
     return true;
-  if (regcomp(&expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
-    return problem_set(problem, "--filter is no regular expression: '%s'", filter);
+  if (!compile_filter(&expression, filter, problem))
+    return false;
   for (uint32_t i = 0; i < survey->function_count; i++) {
     const struct survey_row *row = &survey->functions[i];
     if (regexec(&expression, survey_name(row, text), 0, NULL, 0) == 0 ||
