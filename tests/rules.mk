@@ -36,6 +36,11 @@ campaign: all
 	FIRST="$(FIRST)" ROUNDS="$(ROUNDS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
 	  tests/run $(filter %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS))
 
+# Files of many kinds that double in size: work and memory must stay in proportion (KINDS= names some of them).
+.PHONY: grow
+grow: all
+	PYTHONDONTWRITEBYTECODE=1 tests/growth/grow.py $(BUILD)/stackpack $(KINDS)
+
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples

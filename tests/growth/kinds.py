@@ -1,0 +1,280 @@
+"""kinds.py - the kinds of files that grow: each has one structure many times, `n` bytes of it or so."""
+import struct
+
+from elf import *
+
+
+def program(functions=4, machine=X86_64, kind=EXEC, more=b"", segments=8):
+    file = File(machine, kind, segments)
+    file.text = file.add(".text", CODE[machine] * functions + more, flags=ALLOC | EXECUTE)
+    file.first = file.address(file.text)
+    file.after = file.first + len(CODE[machine]) * functions
+    file.add_maps(file.first, functions, machine)
+    file.functions = [symbol(1, file.first, file.text, len(CODE[machine]))]
+    return file
+
+
+def named(file, names=b"\0f\0", symbols=()):
+    file.add_symbols(names, file.functions + list(symbols))
+    return file
+
+
+def records(n):
+    """One function with many records of different sets."""
+    count = n // 136
+    file = File()
+    text = file.add(".text", b"\x50" + b"\xe8\0\0\0\0" * count + b"\x58\xc3", flags=ALLOC | EXECUTE)
+    each = b"".join(record(6 + 5 * i, (8 * (i * 7 % 64), 8 * (i * 13 % 61))) for i in range(count))
+    file.add(".llvm_stackmaps", stack_map([(file.address(text), 8, count)], each))
+    file.functions = [symbol(1, file.address(text), text, 5 * count + 3)]
+    return named(file)
+
+
+def functions(n):
+    return named(program(n // 96))
+
+
+def zeros(machine):
+    def make(n):
+        return named(program(1, machine, more=b"\0" * n + CODE[machine]))
+    return make
+
+
+def symbols_one_name(n):
+    file = program()
+    return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))
+
+
+def symbols_one_place(n):
+    file = program()
+    names = b"\0" + b"".join(b"a%d\0" % i for i in range(n // 32))
+    starts = [i + 1 for i, byte in enumerate(names[:-1]) if byte == 0]
+    return named(file, names, [symbol(start, file.first, file.text) for start in starts])
+
+
+def symbols_overlapping(n):
+    file = program(more=b"\x90" * (n // 25) + b"\xc3")
+    return named(file, b"\0f\0", [symbol(1, file.after + i, file.text, n // 25 - i) for i in range(n // 25)])
+
+
+def sections_one_name(n):
+    file = program()
+    name = "x" * (n // 2)
+    for _ in range(min(n // 128, 60000)):
+        file.add_at(name, file.start, 0, flags=0)
+    return named(file)
+
+
+def relocations_one_table(n):
+    file = program(kind=DYN)
+    entries = struct.pack("<QQq", file.first, 8, 0) * (n // 48)
+    table = file.put(entries)
+    for _ in range(n // 128):
+        file.add_at(".rela.dyn", table, len(entries), RELA, entry=24)
+    return named(file)
+
+
+def bit_maps_one_table(n):
+    file = program(kind=DYN)
+    words = struct.pack("<Q", file.first & ~7) + struct.pack("<Q", 3) * (n // 16)
+    table = file.put(words)
+    for _ in range(n // 128):
+        file.add_at(".relr.dyn", table, len(words), RELR, entry=8)
+    return named(file)
+
+
+def bit_maps_full(n):
+    file = program(kind=DYN)
+    table = file.add(".relr.dyn", struct.pack("<Q", file.first & ~7) + b"\xff" * (n & ~7), RELR, entry=8)
+    file.add_dynamic([(36, file.address(table)), (35, n // 8 * 8 + 8), (37, 8)])
+    return named(file)
+
+
+def bit_maps_honest(n):
+    """A relocation for each word of data."""
+    file = program(kind=DYN)
+    words = n // 8 // 63 * 63
+    data = file.add(".data", struct.pack("<Q", file.first) * (words + 1), flags=ALLOC | WRITE)
+    maps = struct.pack("<Q", file.address(data)) + struct.pack("<q", -1) * (words // 63)
+    table = file.add(".relr.dyn", maps, RELR, entry=8)
+    file.add_dynamic([(36, file.address(table)), (35, len(maps)), (37, 8)])
+    return named(file)
+
+
+def relocations_honest(n):
+    file = program(kind=DYN)
+    data = file.add(".data", b"\0" * (n // 4), flags=ALLOC | WRITE)
+    count = n // 32
+    entries = b"".join(struct.pack("<QQq", file.address(data) + 8 * i, 8, file.first) for i in range(count))
+    table = file.add(".rela.dyn", entries, RELA, entry=24)
+    file.add_dynamic([(7, file.address(table)), (8, len(entries)), (9, 24)])
+    return named(file)
+
+
+def version_needs(n):
+    """Each needed version is one of each library's, of which there are as many."""
+    file = program()
+    strings = file.add(".dynstr", b"\0libfoo.so\0GLIBC_2\0", STRTAB)
+    count = n // 96
+    symbols = b"\0" * 24 + symbol(1, 0, 0) * count
+    table = file.add(".dynsym", symbols, DYNSYM, link=strings, entry=24)
+    file.add(".gnu.version", struct.pack("<H", 0) + b"".join(struct.pack("<H", 2 + i % 0x7000) for i in range(count)),
+             VERSYM, link=table, entry=2)
+    needs = b"".join(
+        struct.pack("<HHIII", 1, 0xFFFF, 1, 16, 32) + struct.pack("<IHHII", 0, 0, 0x7FFF, 11, 0) for _ in range(count))
+    file.add(".gnu.version_r", needs, VERNEED, link=strings)
+    file.add_dynamic([(1, 1)], strings)
+    return named(file)
+
+
+def imports_one_name(n):
+    """Functions that replace an allocator, imports of one that allocates, and of one that ends the program."""
+    file = program()
+    names = b"\0malloc\0printf\0exit\0libc.so.6\0"
+    count = n // 80
+    symbols = ([symbol(1, file.first, file.text, 8)] + [symbol(8, 0, 0), symbol(15, 0, 0)]) * count
+    table = file.add_symbols(names, symbols, DYNSYM)
+    file.add_dynamic([(1, 20)], table - 1)
+    return named(file)
+
+
+def finishers(n):
+    """Functions that run at the end, and imports of the function that ends the program."""
+    count = n // 48
+    file = program(more=b"\xc3" * count)
+    table = file.add_symbols(b"\0exit\0libc.so.6\0", [symbol(1, 0, 0)] * count, DYNSYM)
+    file.add_dynamic([(1, 6)], table - 1)
+    file.add(".fini_array", b"".join(struct.pack("<Q", file.after + i) for i in range(count)), 15, ALLOC)
+    return named(file, b"\0f\0", [symbol(1, file.after + i, file.text, 1) for i in range(count)])
+
+
+def entry(body, identity):
+    body = struct.pack("<I", identity) + body
+    body += b"\0" * (-len(body) % 4)
+    return struct.pack("<I", len(body)) + body
+
+
+RULES = b"\x01\x78\x10"
+INITIAL = b"\x0c\x07\x08\x90\x01"
+
+
+def unwind_two_cies(n):
+    file = program()
+    long = entry(b"\x01zR" + b"S" * (n // 2) + b"\0" + RULES + b"\x01\0" + INITIAL, 0)
+    table = long + entry(b"\x01zR\0" + RULES + b"\x01\0" + INITIAL, 0)
+    places = (0, len(long))
+    for i in range(n // 56):
+        table += entry(struct.pack("<QQB", file.first, 8, 0), len(table) + 4 - places[i % 2])
+    file.add(".eh_frame", table + b"\0" * 4)
+    return named(file)
+
+
+def unwind_overlapping(n):
+    file = program()
+    table = entry(b"\x01zR\0" + RULES + b"\x01\0" + INITIAL, 0)
+    for i in range(n // 28):
+        table += entry(struct.pack("<QQB", file.first + i % 8, 64, 0), len(table) + 4)
+    file.add(".eh_frame", table + b"\0" * 4)
+    return named(file)
+
+
+def unwind_one_call_table(n):
+    file = program()
+    sites = b"\x01\x01\x01\x00" * (n // 8)
+    size, length = len(sites), b""
+    while size >= 0x80:
+        length, size = length + bytes([size & 0x7F | 0x80]), size >> 7
+    calls = file.add(".gcc_except_table", b"\xff\xff\x01" + length + bytes([size]) + sites)
+    table = entry(b"\x01zLR\0" + RULES + b"\x02\x00\x00" + INITIAL, 0)
+    for _ in range(n // 64):
+        table += entry(struct.pack("<QQBQ", file.first, 8, 8, file.address(calls)), len(table) + 4)
+    file.add(".eh_frame", table + b"\0" * 4)
+    return named(file)
+
+
+def notes(n):
+    count = min(n // 56, 60000)
+    file = program(segments=count)
+    for _ in range(count):
+        file.add_segment(NOTE, file.start, BASE + file.start, 32)
+    return named(file)
+
+
+def dynamic_sections(n):
+    count = min(n // 112, 60000)
+    file = program(segments=count)
+    words = struct.pack("<QQ", 0x6FFF, 1) * (n // 32)
+    place = file.put(words)
+    for _ in range(count):
+        file.add_segment(PT_DYNAMIC, place, BASE + place, len(words))
+    return named(file)
+
+
+def segments(n):
+    count = min(n // 120, 30000)
+    file = program(segments=count)
+    for i in range(count):
+        file.add_segment(LOAD, file.start, 0x20000000 + 0x1000 * i, 16)
+    for i in range(count):
+        file.add_at(".data", file.start, 16, NOBITS, 0)
+    return named(file)
+
+
+def maps_among_data(n):
+    """Maps without functions in .rodata, and 24 bytes between two of them."""
+    file = program()
+    count = n // 64
+    place = file.add(".rodata", (stack_map([], b"") + b"\xee" * 24) * count)
+    marks = [symbol(3, file.address(place) + 40 * i, place, kind=0, binding=0) for i in range(count)]
+    file.sections[2] = (file.name(".others"),) + file.sections[2][1:]
+    return named(file, b"\0f\0__LLVM_StackMaps\0", marks)
+
+
+def map_sections(n):
+    file = program(kind=DYN)
+    each = stack_map([(file.first, 8, 1)], record(6))
+    count = min(n // (2 * (len(each) + 64)), 30000)
+    place = file.put(each * count)
+    for i in range(count):
+        file.add_at(".llvm_stackmaps", place + len(each) * i, len(each))
+    entries = struct.pack("<QQq", 0x1234568, 8, 0) * (n // 48)
+    table = file.add(".rela.dyn", entries, RELA, entry=24)
+    file.add_dynamic([(7, file.address(table)), (8, len(entries)), (9, 24)])
+    return named(file)
+
+
+def roots(n):
+    file = program()
+    data = file.add(".data", b"\0" * 8, flags=ALLOC | WRITE)
+    file.add(".roots", struct.pack("<Q", file.address(data) & ~7) * (n // 8), flags=ALLOC | WRITE)
+    return named(file)
+
+
+KINDS = {
+    "records": records,
+    "functions": functions,
+    "zeros-x86-64": zeros(X86_64),
+    "zeros-aarch64": zeros(AARCH64),
+    "zeros-riscv64": zeros(RISCV64),
+    "symbols-one-name": symbols_one_name,
+    "symbols-one-place": symbols_one_place,
+    "symbols-overlapping": symbols_overlapping,
+    "sections-one-name": sections_one_name,
+    "relocations-one-table": relocations_one_table,
+    "relocations-honest": relocations_honest,
+    "bit-maps-one-table": bit_maps_one_table,
+    "bit-maps-full": bit_maps_full,
+    "bit-maps-honest": bit_maps_honest,
+    "version-needs": version_needs,
+    "imports-one-name": imports_one_name,
+    "finishers": finishers,
+    "unwind-two-cies": unwind_two_cies,
+    "unwind-overlapping": unwind_overlapping,
+    "unwind-one-call-table": unwind_one_call_table,
+    "notes": notes,
+    "dynamic-sections": dynamic_sections,
+    "segments": segments,
+    "maps-among-data": maps_among_data,
+    "map-sections": map_sections,
+    "roots": roots,
+}
