@@ -63,7 +63,8 @@ struct interpreter {
   const struct cie_facts *cie;
   const struct code *code;
   bool has_frame; /* some instruction of the function has made one */
-  struct frame_facts now, initial, remembered[REMEMBERED_MAX];
+  struct frame_facts now, initial;
+  struct frame_facts *remembered; /* REMEMBERED_MAX */
   unsigned remembered_count;
   uint64_t place; /* in the code: from here on, `now` holds */
   uint64_t end;   /* of the function */
@@ -338,6 +339,7 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
   struct last_cie cie = {.position = SIZE_MAX};
   struct cursor fde;
   struct code_range range;
+  struct frame_facts remembered[REMEMBERED_MAX];
   size_t again = 0;
   bool no_memory = false;
   while (!no_memory && again <= size + count && eh_frame_next(&section, &cie, &fde, &range)) {
@@ -347,6 +349,7 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
     const uint64_t return_register = cie.facts.return_register;
     struct interpreter interpreter = {.cie = &cie.facts,
                                       .code = code,
+                                      .remembered = remembered,
                                       .now = {.cfa_register = NO_RULE,
                                               .return_register = return_register < FRAME_REGISTERS
                                                                      ? (uint8_t)return_register

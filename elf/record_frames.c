@@ -34,13 +34,27 @@ static void ask(const struct safepoints *table, struct question *questions) {
 }
 
 /* Facts that a packed table can't tell are as if they weren't known. */
-static void tell(const struct safepoints *table, struct safepoint *record, uint32_t number) {
+static bool can_tell(const struct safepoints *table, uint32_t function, uint32_t number) {
   if (number == 0)
-    return;
+    return false;
   const struct frame_facts facts = frame_from_words(intern_get(&table->frames, number - 1));
-  const uint64_t size = table->functions[record->function].frame_size;
-  if (frames_has_room(&table->frame_machine, size, &facts))
-    record->frame = number;
+  return frames_has_room(&table->frame_machine, table->functions[function].frame_size, &facts);
+}
+
+/* Most records have the function and the frame of the one before. */
+static void tell(const struct safepoints *table, const struct question *questions,
+                 const uint32_t *numbers) {
+  uint32_t function = 0, number = 0;
+  bool is_told = false;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    struct safepoint *record = &table->records[questions[i].record];
+    if (numbers[i] != number || record->function != function)
+      is_told = can_tell(table, record->function, numbers[i]);
+    number = numbers[i];
+    function = record->function;
+    if (is_told)
+      record->frame = number;
+  }
 }
 
 bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
@@ -59,8 +73,7 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, con
     for (size_t i = 0; i < count; i++)
       addresses[i] = questions[i].address;
     ok = eh_frame_facts(&table->frames, numbers, addresses, count, code, bytes, size, address);
-    for (size_t i = 0; i < count; i++)
-      tell(table, &table->records[questions[i].record], numbers[i]);
+    tell(table, questions, numbers);
   }
   owned_free(&owned);
   return ok;

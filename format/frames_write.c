@@ -92,6 +92,12 @@ bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
 static bool find_shape(struct frames_writer *writer, uint32_t record) {
   const struct frames_input *input = writer->input;
   const uint32_t number = input->numbers[record];
+  if (record > 0 && number == input->numbers[record - 1] &&
+      input->sizes[input->functions[record]] == input->sizes[input->functions[record - 1]]) {
+    writer->extras[record] = writer->extras[record - 1];
+    writer->record_shapes[record] = writer->record_shapes[record - 1];
+    return true;
+  }
   struct frame_facts facts = unknown;
   uint64_t words[FRAME_WORDS_MAX];
   if (number != 0) {

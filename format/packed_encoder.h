@@ -34,6 +34,7 @@ enum { ENCODER_GAP = UINT32_MAX };
 struct encoder {
   const struct safepoints *table;
   packed_compress *compress; /* NULL: details are stored as they are */
+  bool is_quick;             /* rather soon than small */
   uint64_t address, text_start;
   struct packed_header header; /* each step fills in the fields about its parts */
   struct bit_writer parts[PACKED_PARTS];

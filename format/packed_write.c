@@ -135,11 +135,15 @@ static bool plan_functions(struct encoder *encoder) {
 /* Finds the functions of which some records' frames are larger than the functions' size says. */
 static bool find_varying(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
+  const struct safepoint *last = NULL;
   encoder->varies = encoder_array(encoder, table->function_count, sizeof *encoder->varies);
   for (uint32_t i = 0; i < table->record_count && encoder->error == NULL; i++) {
     const struct safepoint *record = &table->records[i];
     const uint64_t size = table->functions[record->function].frame_size;
-    if (record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
+    const bool is_as_before =
+        last != NULL && last->function == record->function && last->frame == record->frame;
+    last = record;
+    if (is_as_before || record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
       continue;
     const struct frame_facts facts =
         frame_from_words(intern_get(&table->frames, record->frame - 1));
@@ -422,19 +426,29 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   return write_frames(encoder) && join_parts(encoder, out);
 }
 
-const char *packed_write(const struct safepoints *table, uint64_t address,
-                         packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .compress = compress, .address = address};
+static const char *write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {
   struct bit_writer out = {0};
-  const bool ok = encode(&encoder, &out);
-  owned_free(&encoder.owned);
+  const bool ok = encode(encoder, &out);
+  owned_free(&encoder->owned);
   for (unsigned i = 0; i < PACKED_PARTS; i++)
-    bit_writer_free(&encoder.parts[i]);
+    bit_writer_free(&encoder->parts[i]);
   if (!ok) {
     bit_writer_free(&out);
-    return encoder.error;
+    return encoder->error;
   }
   *bytes = out.bytes;
   *size = out.size / 8;
   return NULL;
+}
+
+const char *packed_write(const struct safepoints *table, uint64_t address,
+                         packed_compress *compress, uint8_t **bytes, size_t *size) {
+  struct encoder encoder = {.table = table, .compress = compress, .address = address};
+  return write_with(&encoder, bytes, size);
+}
+
+const char *packed_write_quickly(const struct safepoints *table, uint64_t address, uint8_t **bytes,
+                                 size_t *size) {
+  struct encoder encoder = {.table = table, .address = address, .is_quick = true};
+  return write_with(&encoder, bytes, size);
 }

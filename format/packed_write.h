@@ -15,6 +15,10 @@ typedef size_t packed_compress(void *destination, size_t capacity, const void *s
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
+/* The same for a table that stays in memory: in a fraction of the time, and somewhat larger. */
+const char *packed_write_quickly(const struct safepoints *table, uint64_t address, uint8_t **bytes,
+                                 size_t *size);
+
 /* Adds all records of a packed table to an empty table of safepoints, and finishes it. False:
  * the packed table is broken (table->error), or there is no memory (table->no_memory). */
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,

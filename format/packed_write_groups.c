@@ -28,6 +28,7 @@ enum {
 
 /* A group while it is put together. */
 struct group {
+  uint32_t from, to; /* it has order[from..to) */
   unsigned count;
   uint32_t slots[SLOTS_MAX]; /* in their order */
   uint32_t rows;             /* distinct ones */
@@ -52,7 +53,8 @@ struct groups_writer {
   struct row_key *keys; /* a hash table, in which only those with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
-  uint64_t *live;         /* of each slot: a bit for each row */
+  uint64_t *live;         /* of each slot: a bit for each row, */
+  bool *derived;          /* and whether it has a base other than itself in any */
   uint64_t *best;         /* of the first n slots: the size of their best groups, */
   uint32_t *cuts;         /* and where the last of these groups begins */
   uint32_t *order;        /* the slots as they are cut */
@@ -75,7 +77,7 @@ static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
 /* ---- Rows ---- */
 
 static void start_group(struct groups_writer *writer) {
-  writer->group.count = 0;
+  writer->group.count = writer->group.to = 0;
   writer->group.rows = 1;
   writer->samples[0] = 0;
   memset(writer->rows, 0, writer->sets->rows * sizeof *writer->rows);
@@ -109,21 +111,11 @@ static void add_slot(struct groups_writer *writer, uint32_t slot) {
 
 /* ---- Bases ---- */
 
-static bool is_derived(const struct groups_writer *writer, uint32_t slot) {
-  const uint32_t location = location_of(writer, slot);
-  bool is = location >= writer->sets->location_count;
-  for (uint32_t row = 0; row < writer->group.rows && !is; row++) {
-    const uint32_t base = base_of(writer, slot, writer->samples[row]);
-    is = base != NO_BASE && base != location;
-  }
-  return is;
-}
-
 static void divide_slots(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->plain = group->derived = 0;
   for (unsigned i = 0; i < group->count; i++)
-    if (is_derived(writer, group->slots[i]))
+    if (writer->derived[group->slots[i]])
       group->derived_slots[group->derived++] = group->slots[i];
     else
       group->plain_slots[group->plain++] = group->slots[i];
@@ -174,6 +166,11 @@ static bool is_too_large(const struct group *group) {
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
   uint32_t *base = writer->row_bases;
+  if (group->derived == 0) {
+    group->assignments = 1;
+    memset(writer->choices, 0, group->rows * sizeof *writer->choices);
+    return;
+  }
   for (uint32_t row = 0; row < group->rows; row++) {
     writer->live_derived[row] = 0;
     for (unsigned i = 0; i < group->derived; i++, base++) {
@@ -280,18 +277,31 @@ static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
   return bits;
 }
 
+/* Finds in which rows slots are live, and which are derived. */
+static void read_slots(struct groups_writer *writer) {
+  const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
+  const size_t words = rows / 64 + 1;
+  for (uint32_t slot = 0; slot < slots; slot++) {
+    const uint32_t location = location_of(writer, slot);
+    bool derived = location >= writer->sets->location_count;
+    for (uint32_t row = 0; row < rows; row++) {
+      const uint32_t base = base_of(writer, slot, row);
+      if (base != NO_BASE)
+        writer->live[slot * words + row / 64] |= (uint64_t)1 << row % 64;
+      derived |= base != NO_BASE && base != location;
+    }
+    writer->derived[slot] = derived;
+  }
+}
+
 /* Puts each slot after the one that is live in nearly the same rows. */
 static void order_slots(struct groups_writer *writer) {
   const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
   const size_t words = rows / 64 + 1;
-  for (uint32_t slot = 0; slot < slots; slot++) {
+  for (uint32_t slot = 0; slot < slots; slot++)
     writer->order[slot] = slot;
-    for (uint32_t row = 0; row < rows; row++)
-      if (base_of(writer, slot, row) != NO_BASE)
-        writer->live[slot * words + row / 64] |= (uint64_t)1 << row % 64;
-  }
   const uint64_t *last = writer->live + slots * words; /* nothing is live */
-  for (uint32_t i = 0; i < slots; i++) {
+  for (uint32_t i = 0; i < slots && !writer->sets->is_quick; i++) {
     uint32_t least = UINT32_MAX, best = i;
     for (uint32_t k = i; k < slots; k++) {
       const uint32_t bits = difference(last, writer->live + writer->order[k] * words, words);
@@ -309,10 +319,14 @@ static void order_slots(struct groups_writer *writer) {
 
 /* Puts order[from..to) together as a group, and measures it. */
 static void measure_slots(struct groups_writer *writer, uint32_t from, uint32_t to) {
+  if (writer->group.from == from && writer->group.to == to && to > 0)
+    return;
   start_group(writer);
   for (uint32_t i = from; i < to; i++)
     add_slot(writer, writer->order[i]);
   measure_group(writer);
+  writer->group.from = from;
+  writer->group.to = to;
 }
 
 /* Finds the best cuts up to each slot. */
@@ -342,9 +356,29 @@ static void find_cuts(struct groups_writer *writer) {
   }
 }
 
+/* Cuts off as many slots as a group can have, from the last ones on: tries half as many until they
+ * can. */
+static void cut_at_once(struct groups_writer *writer) {
+  uint32_t from, to = writer->sets->slots;
+  do {
+    uint32_t count = to < SLOTS_MAX ? to : SLOTS_MAX;
+    for (measure_slots(writer, to - count, to); writer->group.size == TOO_LARGE && count > 1;) {
+      count = (count + 1) / 2;
+      measure_slots(writer, to - count, to);
+    }
+    from = to - count;
+    writer->cuts[to] = from;
+    to = from;
+  } while (to > 0);
+}
+
 /* Leaves the slots in one group, if that is small, or as small as several. */
 static void choose_cuts(struct groups_writer *writer) {
   const uint32_t slots = writer->sets->slots;
+  if (writer->sets->is_quick) {
+    cut_at_once(writer);
+    return;
+  }
   if (slots > SLOTS_MAX) {
     find_cuts(writer);
     return;
@@ -449,7 +483,8 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
     keys *= 2;
   *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
   writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
-                               (2 * slots + 4 * rows + bases + row_bases) * sizeof(uint32_t));
+                               (2 * slots + 4 * rows + bases + row_bases) * sizeof(uint32_t) +
+                               slots * sizeof(bool));
   if (writer->keys == NULL)
     return false;
   writer->live = (uint64_t *)(writer->keys + keys);
@@ -462,6 +497,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   writer->live_derived = writer->choices + rows;
   writer->bases = writer->live_derived + rows;
   writer->row_bases = writer->bases + bases;
+  writer->derived = (bool *)(writer->row_bases + row_bases);
   return true;
 }
 
@@ -470,6 +506,7 @@ bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
   struct groups_writer writer;
   if (!open_writer(&writer, sets))
     return false;
+  read_slots(&writer);
   order_slots(&writer);
   choose_cuts(&writer);
   const bool ok = put_groups(&writer, bodies, heads);

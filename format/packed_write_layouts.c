@@ -143,6 +143,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
       .locations = writer->locations,
       .bases = writer->bases,
       .row_of = writer->row_of,
+      .is_quick = writer->encoder->is_quick,
   };
   return true;
 }
@@ -318,15 +319,17 @@ static uint64_t join_with(const struct layouts_writer *writer, uint8_t shift) {
 static void place_layouts(const struct layouts_writer *writer) {
   enum { SHIFTS = 3 };
   uint64_t least = UINT64_MAX;
-  uint8_t best = 0;
-  for (uint8_t shift = 0; shift < SHIFTS; shift++) {
+  uint8_t best = 0, last = 0;
+  for (uint8_t shift = 0; shift < SHIFTS && !writer->encoder->is_quick; shift++) {
     const uint64_t size = join_with(writer, shift);
+    last = shift;
     if (size < least) {
       least = size;
       best = shift;
     }
   }
-  join_with(writer, best);
+  if (last != best || writer->encoder->is_quick)
+    join_with(writer, best);
 }
 
 static bool write_all(struct layouts_writer *writer) {

@@ -244,8 +244,16 @@ static void remove_repeated_records(struct safepoints *table) {
   table->record_count = kept;
 }
 
+/* Linkers mostly leave records in order. */
+static bool records_ascend(const struct safepoints *table) {
+  for (uint32_t i = 1; i < table->record_count; i++)
+    if (compare_records(&table->records[i - 1], &table->records[i]) > 0)
+      return false;
+  return true;
+}
+
 static void sort_records(struct safepoints *table) {
-  if (table->record_count > 0)
+  if (!records_ascend(table))
     qsort(table->records, table->record_count, sizeof *table->records, compare_records);
   remove_repeated_records(table);
   for (uint32_t from = 0, to; from < table->record_count; from = to) {

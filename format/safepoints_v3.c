@@ -1,6 +1,7 @@
 /* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps. */
 #include "format/safepoints.h"
 
+#include "format/checksum.h"
 #include "format/stackmap_v3.h"
 
 #include <stdlib.h>
@@ -62,10 +63,20 @@ struct contents {
   uint32_t live, deopt;
 };
 
+/* A record that was read. Most records have the locations of one shortly before. */
+struct recent {
+  size_t position; /* of its locations; */
+  uint32_t count;  /* 0: there is none */
+  enum statepoint_rule rule;
+  struct contents contents;
+};
+enum { RECENT_SHIFT = 12 };
+
 struct reader {
   struct safepoints *table;
   const struct statepoint_signs *signs;
   struct stackmap_v3_reader raw;
+  struct recent recent[1 << RECENT_SHIFT]; /* by a checksum of the locations' bytes */
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
   uint64_t words[LOCATIONS_MAX + 1];
@@ -101,14 +112,25 @@ static bool fail_at(struct safepoints *table, const char *error, uint64_t positi
   return false;
 }
 
+/* Reads a record's locations. *is_pooled: some are constants of this map, so that the same bytes
+ * mean others in another map. */
+static bool read_locations(struct reader *reader, const struct stackmap_v3_record *raw,
+                           bool *is_pooled) {
+  const uint8_t *bytes = reader->raw.bytes + raw->locations_position;
+  *is_pooled = false;
+  for (unsigned i = 0; i < raw->locations; i++) {
+    if (!stackmap_v3_location(&reader->raw, raw, i, &reader->locations[i]))
+      return false;
+    *is_pooled |= bytes[(size_t)i * STACKMAP_V3_LOCATION_SIZE] == LOCATION_LARGE_CONSTANT;
+  }
+  return true;
+}
+
 /* Takes a record's locations apart; as a statepoint's, if the rule and they say so. */
-static bool read_contents(struct reader *reader, const struct stackmap_v3_record *raw,
-                          enum statepoint_rule rule, struct contents *contents) {
+static bool take_apart(struct reader *reader, const struct stackmap_v3_record *raw,
+                       enum statepoint_rule rule, struct contents *contents) {
   struct safepoints *table = reader->table;
   struct location *locations = reader->locations;
-  for (unsigned i = 0; i < raw->locations; i++)
-    if (!stackmap_v3_location(&reader->raw, raw, i, &locations[i]))
-      return false;
   struct statepoint_form form;
   *contents = (struct contents){0};
   contents->is_statepoint =
@@ -126,6 +148,26 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
     contents->live = safepoints_add_live(table, reader->words, 0, item);
   }
   return !table->no_memory;
+}
+
+/* The same for a record whose locations may have been read before. */
+static bool read_contents(struct reader *reader, const struct stackmap_v3_record *raw,
+                          enum statepoint_rule rule, struct contents *contents) {
+  const uint8_t *bytes = reader->raw.bytes;
+  const size_t size = (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE;
+  const uint64_t hash = checksum64(bytes + raw->locations_position, size);
+  struct recent *recent = &reader->recent[hash >> (64 - RECENT_SHIFT)];
+  bool is_pooled;
+  if (recent->count > 0 && recent->count == raw->locations && recent->rule == rule &&
+      memcmp(bytes + recent->position, bytes + raw->locations_position, size) == 0) {
+    *contents = recent->contents;
+    return true;
+  }
+  if (!read_locations(reader, raw, &is_pooled) || !take_apart(reader, raw, rule, contents))
+    return false;
+  if (!is_pooled)
+    *recent = (struct recent){raw->locations_position, raw->locations, rule, *contents};
+  return true;
 }
 
 /* Whether a record that has a statepoint's form is none, by where it stands. */

@@ -30,7 +30,7 @@ static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t
                                    struct stackpack_table *table, void **memory) {
   uint8_t *bytes;
   size_t size;
-  if (packed_write(safepoints, 0, NULL, &bytes, &size) != NULL)
+  if (packed_write_quickly(safepoints, 0, &bytes, &size) != NULL)
     return STACKPACK_NO_MEMORY;
   const enum packed_error error = packed_open(table_of(table), bytes, size, bias);
   if (error != PACKED_OK) {
