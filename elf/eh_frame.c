@@ -15,12 +15,15 @@ static bool is_usable(struct cursor *cie, uint64_t version) {
 }
 
 /* Goes to a CIE's augmentation data: past its version, its augmentation string (which is left in
- * *letters) and alignments. False if there are no data, or can't be read. */
+ * *letters) and alignments. False if there are no data, or can't be read. FDEs may refer to two
+ * CIEs in turn, and have these read each time: so none is read whose string is long. */
 static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_facts *facts) {
+  enum { LETTERS_MAX = 32 };
   const uint64_t version = cursor_take(cie, 1);
   const size_t augmentation = cie->position;
+  unsigned letters_left = LETTERS_MAX;
   while (!cie->bad && cursor_take(cie, 1) != 0)
-    ;
+    cie->bad = --letters_left == 0;
   cie->bad |= !is_usable(cie, version);
   facts->code_alignment = cursor_take_leb128(cie, false);
   facts->data_alignment = cursor_take_leb128(cie, true);

@@ -61,17 +61,20 @@ static inline uint64_t cursor_take(struct cursor *cursor, unsigned size) {
   return value;
 }
 
-/* A number; its bits beyond 64 are lost, as are a hostile file's alone. */
+/* A number of a few bytes, some of which may be padding. Its bits beyond 64 are lost, as are a
+ * hostile file's alone; one of more bytes can't be read, as those of a CIE are read for each FDE. */
 static inline uint64_t cursor_take_leb128(struct cursor *cursor, bool is_signed) {
+  enum { BYTES_MAX = 32 };
   uint64_t value = 0, byte;
-  unsigned shift = 0;
+  unsigned shift = 0, bytes = 0;
   do {
     byte = cursor_take(cursor, 1);
     if (shift < 64) {
       value |= (byte & 0x7f) << shift;
       shift += 7;
     }
-  } while ((byte & 0x80) != 0);
+  } while ((byte & 0x80) != 0 && ++bytes < BYTES_MAX);
+  cursor->bad |= bytes == BYTES_MAX;
   if (is_signed && (byte & 0x40) != 0 && shift < 64)
     value |= UINT64_MAX << shift;
   return value;

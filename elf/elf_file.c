@@ -41,7 +41,8 @@ static int read_headers(struct elf_file *file) {
   if (elf_image_open(&file->image, file->memory, file->image.size) != NULL)
     return ENOEXEC;
   const Elf64_Ehdr *header = &file->image.header;
-  return elf_file_fetch(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
+  const int fetched = elf_file_fetch(file, header->e_phoff, header->e_phnum * sizeof(Elf64_Phdr));
+  return fetched == 0 && elf_image_index(&file->image) != NULL ? ENOEXEC : fetched;
 }
 
 int elf_file_open(struct elf_file *file, const char *path) {
@@ -74,6 +75,17 @@ int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size) {
     size -= count > 0 ? (uint64_t)count : 0;
   }
   return 0;
+}
+
+int elf_file_map(struct elf_file *file, uint64_t offset, uint64_t size) {
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset & -page;
+  if (offset >= file->image.size)
+    return 0;
+  const uint64_t left = file->image.size - start, length = offset - start + size;
+  return mmap((char *)file->memory + start, length >= size && length < left ? length : left,
+              PROT_READ, MAP_PRIVATE | MAP_FIXED, file->descriptor, (off_t)start) == MAP_FAILED
+             ? errno
+             : 0;
 }
 
 int elf_file_fetch_loaded(struct elf_file *file) {

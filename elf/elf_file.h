@@ -4,6 +4,9 @@
  * the program, and when it is overwritten, bytes may change after they were checked. So the parts
  * that are needed are read into memory. This memory is as large as the file, and a struct elf_image
  * over it is used as if all had been read; parts that weren't read take no memory.
+ *
+ * One part is mapped: a packed table, as its user opens it in no more time for more records, and
+ * each look-up checks the bytes that it reads.
  */
 #ifndef STACKPACK_ELF_FILE_H
 #define STACKPACK_ELF_FILE_H
@@ -31,6 +34,9 @@ int elf_file_open(struct elf_file *file, const char *path);
 /* Reads the part of the file from `offset` on that isn't beyond its end. A file whose parts overlap
  * so much that more than four times its size would be read is ENOEXEC. */
 int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size);
+
+/* Maps the same part in place of memory. */
+int elf_file_map(struct elf_file *file, uint64_t offset, uint64_t size);
 
 /* Reads the segments that are loaded; the section headers and their names; the symbol tables. */
 int elf_file_fetch_loaded(struct elf_file *file);

@@ -36,6 +36,21 @@ const char *elf_image_open(struct elf_image *image, const void *bytes, size_t si
   return NULL;
 }
 
+const char *elf_image_index(struct elf_image *image) {
+  unsigned dynamic = 0;
+  image->load_count = 0;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const uint32_t type = elf_image_segment(image, i).p_type;
+    dynamic += type == PT_DYNAMIC;
+    if (type != PT_LOAD)
+      continue;
+    if (image->load_count == ELF_IMAGE_LOADS_MAX)
+      return "more than 256 segments to load";
+    image->loads[image->load_count++] = (uint16_t)i;
+  }
+  return dynamic > 1 ? "more than one dynamic section" : NULL;
+}
+
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
   if (image->loaded != NULL)
     return image->loaded[n];
@@ -51,10 +66,10 @@ Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n) {
 }
 
 const uint8_t *elf_image_at(const struct elf_image *image, uint64_t address, uint64_t *size) {
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
+  for (unsigned i = 0; i < image->load_count; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, image->loads[i]);
     const uint64_t into = address - segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || into >= segment.p_filesz)
+    if (into >= segment.p_filesz)
       continue;
     const uint64_t left = segment.p_filesz - into;
     if (image->loaded != NULL) {
@@ -75,8 +90,9 @@ bool elf_image_find_packed(const struct elf_image *image, struct section_bytes *
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr segment = elf_image_segment(image, i);
     uint64_t size;
-    const uint8_t *note =
-        segment.p_type == PT_NOTE ? elf_image_at(image, segment.p_vaddr, &size) : NULL;
+    const uint8_t *note = segment.p_type == PT_NOTE && segment.p_memsz == PACKED_NOTE_SIZE
+                              ? elf_image_at(image, segment.p_vaddr, &size)
+                              : NULL;
     if (note == NULL || size < segment.p_memsz || !packed_note_is(note, segment.p_memsz))
       continue;
     *packed = (struct section_bytes){note + PACKED_NOTE_SIZE, size - PACKED_NOTE_SIZE,
@@ -155,15 +171,38 @@ const uint8_t *elf_notes_next(struct elf_notes *notes, uint32_t type, uint64_t *
   return NULL;
 }
 
-const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset) {
+/* The strings of a section; NULL if it isn't such a table, or isn't inside. */
+static const char *strings_of(const struct elf_image *image, uint32_t section, uint64_t *size) {
+  *size = 0;
   if (section >= image->header.e_shnum)
     return NULL;
   const Elf64_Shdr strings = elf_image_section(image, section);
-  if (strings.sh_type != SHT_STRTAB || !inside(image, strings.sh_offset, strings.sh_size) ||
-      offset >= strings.sh_size)
+  if (strings.sh_type != SHT_STRTAB || !inside(image, strings.sh_offset, strings.sh_size))
     return NULL;
-  const uint8_t *text = image->bytes + strings.sh_offset + offset;
-  return memchr(text, 0, strings.sh_size - offset) == NULL ? NULL : (const char *)text;
+  *size = strings.sh_size;
+  return (const char *)image->bytes + strings.sh_offset;
+}
+
+/* Whether the last string ends, as it must (gABI, "String Table"). */
+static bool strings_end(const char *strings, uint64_t size) {
+  return size > 0 && strings[size - 1] == 0;
+}
+
+/* The string at an offset. Where the last one doesn't end, a long one isn't looked for. */
+static const char *string_at(const char *strings, uint64_t size, bool all_end, uint64_t offset) {
+  enum { LONG = 4096 };
+  if (offset >= size)
+    return NULL;
+  const uint64_t left = size - offset;
+  return all_end || memchr(strings + offset, 0, left < LONG ? left : LONG) != NULL
+             ? strings + offset
+             : NULL;
+}
+
+const char *elf_image_string(const struct elf_image *image, uint32_t section, uint32_t offset) {
+  uint64_t size;
+  const char *strings = strings_of(image, section, &size);
+  return string_at(strings, size, strings_end(strings, size), offset);
 }
 
 /* Whether a name consists of these two pieces: see note.h. */
@@ -340,6 +379,8 @@ static bool next_table(struct elf_symbols *symbols) {
     symbols->table = table;
     symbols->next = symbols->image->bytes + table.sh_offset;
     symbols->is_dynamic = table.sh_type == SHT_DYNSYM;
+    symbols->names = strings_of(symbols->image, table.sh_link, &symbols->names_size);
+    symbols->names_end = strings_end(symbols->names, symbols->names_size);
     return true;
   }
   return false;
@@ -352,7 +393,8 @@ bool elf_symbols_next(struct elf_symbols *symbols) {
   memcpy(&symbols->symbol, symbols->next, sizeof symbols->symbol);
   symbols->next += sizeof symbols->symbol;
   symbols->table.sh_size -= sizeof symbols->symbol;
-  symbols->name = elf_image_string(symbols->image, symbols->table.sh_link, symbols->symbol.st_name);
+  symbols->name =
+      string_at(symbols->names, symbols->names_size, symbols->names_end, symbols->symbol.st_name);
   return true;
 }
 

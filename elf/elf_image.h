@@ -15,6 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* More segments to load than linkers make: an address is looked for in each of them. */
+enum { ELF_IMAGE_LOADS_MAX = 256 };
+
 /* A file's bytes. Of a module that is loaded, the contents of segments are taken from where they
  * lie in memory, and the file gives only section headers and symbols, which memory doesn't have.
  * Where the file isn't known, there are none, and `bytes` is NULL. */
@@ -24,11 +27,19 @@ struct elf_image {
   Elf64_Ehdr header;
   const Elf64_Phdr *loaded; /* the module's header.e_phnum program headers; NULL: it isn't loaded */
   uint64_t bias;            /* of a loaded module: its addresses less the link-time ones */
+  uint16_t loads[ELF_IMAGE_LOADS_MAX]; /* the program headers of type PT_LOAD, by number */
+  unsigned load_count;
 };
 
 /* Returns NULL, or what is wrong (static storage): it must be a little-endian ELF64 file, and its
- * header tables inside. */
+ * header tables inside. The program headers needn't be there yet: see elf_image_index. */
 const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size);
+
+/* Finds the segments to load, without which no address is found in the image: as soon as its
+ * program headers are there. Returns NULL, or what is wrong (static storage): a file that has more
+ * of them than ELF_IMAGE_LOADS_MAX, or a second dynamic section, would have its bytes read again
+ * and again. */
+const char *elf_image_index(struct elf_image *image);
 
 /* Program header n < header.e_phnum, and section header n < header.e_shnum. */
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n);
@@ -90,6 +101,9 @@ struct elf_symbols {
   unsigned section; /* of the table that is read */
   Elf64_Shdr table; /* its header; the size is that of the symbols that are left */
   const uint8_t *next;
+  const char *names; /* the table's strings; NULL: there are none */
+  uint64_t names_size;
+  bool names_end;               /* the last one does, and so each */
   bool has_static, has_dynamic; /* tables of these types were met */
   bool is_dynamic;              /* the table's type */
   Elf64_Sym symbol;

@@ -84,11 +84,8 @@ struct checker {
 /* The end of the function that starts at an address, 0 if it isn't known: of two that are, the
  * further one. */
 static uint64_t end_of(const struct code_ranges *ranges, uint64_t start) {
-  uint64_t end = 0;
-  for (size_t i = SEARCH_BELOW(ranges->items, ranges->count, start, start);
-       i < ranges->count && ranges->items[i].start == start; i++)
-    end = ranges->items[i].end > end ? ranges->items[i].end : end;
-  return end;
+  const size_t after = SEARCH_UP_TO(ranges->items, ranges->count, start, start);
+  return after > 0 && ranges->items[after - 1].start == start ? ranges->items[after - 1].end : 0;
 }
 
 static uint64_t function_end(const struct code *code, uint64_t start) {

@@ -35,7 +35,7 @@ static enum stackpack_error open_packed(struct elf_file *file, struct stackpack_
   if (error == 0 && !elf_image_find_packed(&file->image, &packed))
     return STACKPACK_NO_STACK_MAPS;
   if (error == 0)
-    error = elf_file_fetch(file, (uint64_t)(packed.bytes - file->image.bytes), packed.size);
+    error = elf_file_map(file, (uint64_t)(packed.bytes - file->image.bytes), packed.size);
   return error != 0 ? error_of(error) : table_open_in(table, &file->image, &packed);
 }
 

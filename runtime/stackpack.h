@@ -656,7 +656,9 @@ struct stackpack_file {
   uint64_t private_[4];
 };
 
-/* Maps the file and opens its packed section, or its raw one. */
+/* Maps the file's packed section and opens it, or reads its raw one. A file whose packed section is
+ * open may be replaced (by rename), but not written over or truncated: its bytes are read where
+ * they are, as a running program's are. */
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path);
 void stackpack_file_close(struct stackpack_file *file);
 

@@ -21,7 +21,7 @@ static void read_image(const uint8_t *bytes, size_t size) {
   struct elf_image image;
   struct code_ranges ranges = {0};
   Elf64_Shdr section;
-  if (elf_image_open(&image, bytes, size) != NULL)
+  if (elf_image_open(&image, bytes, size) != NULL || elf_image_index(&image) != NULL)
     return;
   for (unsigned i = 0; i < image.header.e_phnum; i++)
     elf_image_segment(&image, i);

@@ -17,6 +17,8 @@ static bool inside(const struct image *image, uint64_t offset, uint64_t size) {
 static bool check_header(struct image *image, struct problem *problem) {
   const char *error = elf_image_open(&image->elf_image, image->bytes, image->size);
   const Elf64_Ehdr *header = &image->header;
+  if (error == NULL)
+    error = elf_image_index(&image->elf_image);
   if (error != NULL)
     return problem_set(problem, "%s", error);
   image->header = image->elf_image.header;
