@@ -49,6 +49,12 @@ struct process_overlay {
   pthread_mutex_t writer;
   pid_t owner; /* of the mutex and the readers' counts: a child of fork has other threads */
   _Atomic unsigned phase;
+  /* As of the last update: */
+  bool is_settled; /* all of its modules were looked at, and none has an error */
+  uint32_t plain_count;
+  uint64_t *plain; /* where the modules start that have no stack maps; from malloc */
+  size_t plain_capacity;
+  uint64_t adds, subs; /* how many modules were loaded and unloaded, as the loader counts them */
   struct stripe stripes[STRIPES];
 };
 
@@ -93,6 +99,9 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
 /* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no
  * file has them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
+
+/* search.c. False if it is certain of a loaded module, without its file, that it has none. */
+bool raw_may_be_there(const struct elf_image *image);
 
 /* table.c: what is known of a record's frame. */
 struct frame_view record_view(const struct stackpack_record *record);

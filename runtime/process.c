@@ -2,8 +2,13 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table after it: a few reads, and it is
- * open. A module without the note may have a raw section, which no program header leads to. Where
- * it is, if there is one, only the section headers in the module's file say.
+ * open. A module without the note may have a raw section, which no program header leads to. Of most
+ * modules memory shows that they have none: see search.c. Where it is in the others, if there is
+ * one, only the section headers in the module's file say.
+ *
+ * A module is looked at once. The loader counts how many it has loaded and unloaded: while none was
+ * unloaded, a module that starts where one did is the same, and while none was loaded, either,
+ * nothing is to be done.
  *
  * But the file of the module's name may not be the module's: it was replaced, packed or deleted
  * since, the name is relative and the folder another one, it is not to be opened. So memory counts.
@@ -21,6 +26,7 @@
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
+#include "format/array.h"
 #include "format/checksum.h"
 #include "runtime/cache.h"
 
@@ -29,6 +35,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static struct process_overlay *process_of(struct stackpack_process *process) {
@@ -72,6 +79,8 @@ struct found {
 struct search {
   struct process_overlay *process;
   uint64_t modules;
+  uint64_t adds, subs;        /* as in the process */
+  bool has_counts;            /* of them */
   enum stackpack_error error; /* the first one */
   int error_number;           /* errno with it */
 };
@@ -87,9 +96,11 @@ static struct elf_image image_of(const struct dl_phdr_info *info) {
 #else
   enum { MACHINE = EM_RISCV };
 #endif
-  return (struct elf_image){.header = {.e_machine = MACHINE, .e_phnum = info->dlpi_phnum},
+  struct elf_image image = {.header = {.e_machine = MACHINE, .e_phnum = info->dlpi_phnum},
                             .loaded = info->dlpi_phdr,
                             .bias = info->dlpi_addr};
+  (void)elf_image_index(&image); /* the loader has taken it */
+  return image;
 }
 
 /* ---- Packed modules ---- */
@@ -150,6 +161,8 @@ static int open_file(struct elf_file *file, const struct dl_phdr_info *info,
 static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct elf_image image,
                                      struct found *found) {
   struct elf_file file;
+  if (getauxval(AT_SYSINFO_EHDR) == found->start || !raw_may_be_there(&image))
+    return STACKPACK_NO_STACK_MAPS; /* the kernel's module, which has no file; or a plain one */
   const int file_error = open_file(&file, info, &image);
   if (file_error == 0) {
     image.bytes = file.image.bytes;
@@ -189,6 +202,17 @@ static void module_range(const struct dl_phdr_info *info, struct found *found) {
   found->size = end > start ? end - start : 0;
 }
 
+/* Takes the loader's counts of modules; 0 to go on with the next one. */
+static int count_modules(struct dl_phdr_info *info, size_t size, void *data) {
+  struct search *search = data;
+  search->has_counts = size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs;
+  if (search->has_counts) {
+    search->adds = info->dlpi_adds;
+    search->subs = info->dlpi_subs;
+  }
+  return 1;
+}
+
 static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
   return checksum64(bytes_at(maps_start), maps_size);
 }
@@ -202,6 +226,18 @@ static struct module_overlay *known_module(const struct process_overlay *process
       return module;
   }
   return NULL;
+}
+
+static bool is_plain(const struct process_overlay *process, uint64_t start) {
+  for (uint32_t i = 0; i < process->plain_count; i++)
+    if (process->plain[i] == start)
+      return true;
+  return false;
+}
+
+/* Without memory, the module is looked at again. */
+static void add_plain(struct process_overlay *process, uint64_t start) {
+  (void)ARRAY_ADD(process->plain, process->plain_count, process->plain_capacity, start);
 }
 
 /* Marks a known module's slot as seen, if it is that module still. Without a look at its file. */
@@ -252,10 +288,12 @@ static void add(struct process_overlay *process, const struct module_overlay *kn
 }
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
-  (void)size;
   struct search *search = data;
   struct found found = {0};
   module_range(info, &found);
+  (void)count_modules(info, size, data);
+  if (is_plain(search->process, found.start))
+    return 0;
   const struct module_overlay *known = known_module(search->process, &found);
   if (known != NULL && atomic_load(&known->error) == STACKPACK_OK) {
     search->modules++;
@@ -265,8 +303,11 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   enum stackpack_error error = open_packed(&image, &found);
   if (error == STACKPACK_NO_STACK_MAPS)
     error = open_raw(info, image, &found);
-  if (error == STACKPACK_NO_STACK_MAPS)
+  if (error == STACKPACK_NO_STACK_MAPS) {
+    if (known == NULL)
+      add_plain(search->process, found.start);
     return 0;
+  }
   search->modules++;
   if (error != STACKPACK_OK && search->error == STACKPACK_OK) {
     search->error = error;
@@ -287,6 +328,11 @@ static void forget_threads_of_parent(struct process_overlay *process) {
   for (unsigned i = 0; i < STRIPES; i++)
     for (unsigned phase = 0; phase < 2; phase++)
       atomic_store(&process->stripes[i].readers[phase], 0);
+  process->is_settled = false; /* one of them may have been adding modules */
+  process->plain = NULL;
+  process->plain_count = 0;
+  process->plain_capacity = 0;
+  process->subs = UINT64_MAX;
 }
 
 static void begin_writing(struct process_overlay *process) {
@@ -366,20 +412,46 @@ static void mark_all(struct process_overlay *process, bool seen) {
     module_of(process, i)->seen = seen;
 }
 
-/* Brings the slots up to date: first those are freed whose module has gone, then new ones are
- * added. */
-static enum stackpack_error update(struct process_overlay *process) {
+/* Adds the modules that aren't known. `subs`: the loader's count, when the others were last looked
+ * at. */
+static enum stackpack_error add_modules(struct process_overlay *process, uint64_t subs) {
   struct search search = {.process = process};
-  mark_all(process, false);
-  list_modules(mark_module, &search);
-  remove_unseen(process);
   list_modules(add_module, &search);
   process->needed = search.modules;
+  process->adds = search.adds;
+  process->subs = subs;
+  process->is_settled = search.has_counts && search.error == STACKPACK_OK && search.subs == subs &&
+                        process->needed <= process->capacity;
   if (process->needed > process->capacity)
     return STACKPACK_TOO_MANY_MODULES;
   if (search.error == STACKPACK_SYSTEM_ERROR)
     errno = search.error_number;
   return process->needed == 0 ? STACKPACK_NO_STACK_MAPS : search.error;
+}
+
+/* Brings the slots up to date: first those are freed whose module has gone, then new ones are
+ * added. */
+static enum stackpack_error update(struct process_overlay *process) {
+  struct search search = {.process = process};
+  list_modules(count_modules, &search);
+  const bool is_any_gone = !search.has_counts || search.subs != process->subs;
+  if (process->is_settled && !is_any_gone && search.adds == process->adds)
+    return process->needed == 0 ? STACKPACK_NO_STACK_MAPS : STACKPACK_OK;
+  process->is_settled = false;
+  if (is_any_gone) {
+    process->plain_count = 0;
+    mark_all(process, false);
+    list_modules(mark_module, &search);
+    remove_unseen(process);
+  }
+  return add_modules(process, search.subs);
+}
+
+/* The same where nothing is known yet: one pass. */
+static enum stackpack_error open_modules(struct process_overlay *process) {
+  struct search search = {.process = process};
+  list_modules(count_modules, &search);
+  return add_modules(process, search.subs);
 }
 
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
@@ -393,7 +465,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   overlay->capacity = capacity;
   overlay->owner = getpid();
   pthread_mutex_init(&overlay->writer, NULL);
-  const enum stackpack_error error = update(overlay);
+  const enum stackpack_error error = open_modules(overlay);
   if (error == STACKPACK_TOO_MANY_MODULES) {
     const uint64_t needed = overlay->needed;
     stackpack_process_close(process);
@@ -408,7 +480,10 @@ void stackpack_process_close(struct stackpack_process *process) {
   mark_all(overlay, false);
   remove_unseen(overlay);
   pthread_mutex_destroy(&overlay->writer);
-  overlay->capacity = overlay->needed = 0;
+  free(overlay->plain);
+  overlay->plain = NULL;
+  overlay->capacity = overlay->needed = overlay->plain_count = 0;
+  overlay->plain_capacity = 0;
 }
 
 size_t stackpack_process_modules(const struct stackpack_process *process) {
@@ -442,6 +517,7 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
     mark_all(overlay, true);
     module->seen = false;
     overlay->needed--;
+    overlay->is_settled = false;
     remove_unseen(overlay);
   }
   pthread_mutex_unlock(&overlay->writer);

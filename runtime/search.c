@@ -14,6 +14,13 @@
  * what is found is hardly anything else: the least of maps has 56 bytes, with one word in the code
  * and five numbers that have to fit. A map whose functions have all been discarded (address 0) says
  * nothing and is passed over. So is an empty one.
+ *
+ * Of most modules memory shows that they have no stack maps at all. One that is loaded elsewhere
+ * than it was linked for has the addresses of its functions from the loader's relocations: in
+ * segments that can be written, or else its dynamic section says that the others are written, too
+ * (gABI, "Dynamic Section": DT_TEXTREL, DF_TEXTREL). So stack maps are in the first kind, which are
+ * small. Whatever might start one there, of this version or another, sound or broken, is left to
+ * the file to say.
  */
 #include "format/bits.h"
 #include "format/stackmap_v3.h"
@@ -22,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 8, VERSION = 3, MAP_SIZE_MIN = 56 };
+enum { ALIGNMENT = 8, VERSION = 3, VERSION_MAX = UINT8_MAX, MAP_SIZE_MIN = 56 };
 
 /* Up to where code goes on from a link-time address; 0 if it isn't in code. */
 static uint64_t code_end(const struct elf_image *image, uint64_t address) {
@@ -85,10 +92,11 @@ static bool is_own_relocated(const struct elf_image *image, const Elf64_Shdr *ma
 /* Whether bytes[0..size), at a link-time address, start with one of the module's maps; its size. */
 static bool is_map(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
                    uint64_t size, uint64_t *map_size) {
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
   bool own;
-  if (size < MAP_SIZE_MIN || bits_load32(bytes) != VERSION ||
-      !read_map(image, &reader, image->bias, &own))
+  if (size < MAP_SIZE_MIN || bits_load32(bytes) != VERSION || bits_load32(bytes + 4) == 0)
+    return false;
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+  if (!read_map(image, &reader, image->bias, &own))
     return false;
   *map_size = reader.position;
   const Elf64_Shdr map = {.sh_addr = address, .sh_size = reader.position};
@@ -125,6 +133,56 @@ static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
                             .sh_addr = start + from,
                             .sh_size = to - from};
     return true;
+  }
+  return false;
+}
+
+/* Whether bytes[0..size) might start with a stack map of any version, broken or not: a version and
+ * a number of functions, of which the first one is in the module's code, or another one behind
+ * such that were discarded. (All versions have the first one's address and frame size there.) */
+static bool is_like_map(const struct elf_image *image, const uint8_t *bytes, uint64_t size) {
+  enum { FUNCTIONS = 16 };
+  const uint32_t functions = bits_load32(bytes + 4);
+  const uint8_t *function = bytes + STACKMAP_V3_MAP_SIZE;
+  for (uint64_t left = (size - STACKMAP_V3_MAP_SIZE) / STACKMAP_V3_FUNCTION_SIZE, i = 0;
+       i < functions && i < left && i < FUNCTIONS; i++, function += STACKMAP_V3_FUNCTION_SIZE) {
+    const uint64_t address = bits_load64(function), frame_size = bits_load64(function + 8);
+    if (frame_size > UINT32_MAX && frame_size != STACKMAP_V3_FRAME_SIZE_UNKNOWN)
+      return false;
+    if (code_end(image, address - image->bias) != 0)
+      return true;
+    if (address != 0)
+      return false;
+  }
+  return false;
+}
+
+static bool has_like_map(const struct elf_image *image, const Elf64_Phdr *segment) {
+  const uint64_t start = (segment->p_vaddr + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
+  uint64_t size, map_size;
+  const uint8_t *bytes = elf_image_at(image, start, &size);
+  if (bytes == NULL)
+    return (segment->p_flags & PF_R) == 0 && segment->p_filesz > 0;
+  for (uint64_t at = 0; at + STACKMAP_V3_MAP_SIZE <= size; at += ALIGNMENT)
+    if (bits_load32(bytes + at) - 1 < VERSION_MAX &&
+        (is_like_map(image, bytes + at, size - at) ||
+         is_map(image, start + at, bytes + at, size - at, &map_size)))
+      return true;
+  return false;
+}
+
+bool raw_may_be_there(const struct elf_image *image) {
+  uint64_t value;
+  bool is_dynamic = false;
+  for (unsigned i = 0; i < image->header.e_phnum; i++)
+    is_dynamic |= image->loaded[i].p_type == PT_DYNAMIC;
+  if (!is_dynamic || image->bias == 0 || elf_image_dynamic(image, DT_TEXTREL, &value) > 0 ||
+      (elf_image_dynamic(image, DT_FLAGS, &value) > 0 && (value & DF_TEXTREL) != 0))
+    return true;
+  for (unsigned i = 0; i < image->load_count; i++) {
+    const Elf64_Phdr *segment = &image->loaded[image->loads[i]];
+    if ((segment->p_flags & PF_W) != 0 && has_like_map(image, segment))
+      return true;
   }
   return false;
 }
