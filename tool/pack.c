@@ -44,7 +44,7 @@ static const char help[] =
     "      --format=text|json    json: an object per file; default: text\n"
     "      --report              count the records dropped and kept, by reason\n"
     "  -q, --quiet               print no result\n" COMMON_HELP
-    "Records that no collection can need are dropped, if these say so:\n" POLICY_HELP;
+    POLICY_HELP;
 
 struct pack_options {
   struct load_options load;

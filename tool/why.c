@@ -99,7 +99,8 @@ static void walk_chain(const struct why *why, const struct call *call, enum cert
   const struct call_graph *graph = why->graph;
   uint32_t node = call->target;
   take(why, call_graph_function(graph, call->at), call, node, chain);
-  for (uint32_t next; !why->analysis->is_entry[node]; node = next) {
+  const bool *goals = certainty == BY_NAMELESS ? why->analysis->is_goal : why->analysis->is_entry;
+  for (uint32_t next; !goals[node]; node = next) {
     next = analysis_next(why->analysis, certainty, node);
     take(why, node, graph_is_function(graph, node) ? call_to(graph, node, next) : NULL, next,
          chain);
@@ -131,7 +132,7 @@ static void add_step(const struct why *why, uint32_t from, const struct call *ca
 static void json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
                          const struct call *call) {
   const uint32_t function = call_graph_function(why->graph, address - 1);
-  const bool has_chain = verdict <= KEEP_BY_ANYTHING;
+  const bool has_chain = verdict <= KEEP_BY_NAMELESS;
   json_t *chain = has_chain ? json_array() : json_null();
   if (has_chain)
     walk_chain(why, call, (enum certainty)verdict, add_step, chain);
@@ -142,6 +143,23 @@ static void json_verdict(const struct why *why, uint64_t address, enum verdict v
 }
 
 /* ---- Text ---- */
+
+/* Says of a chain's end what it is, and by which pattern, unless that is its name. */
+static void end_step(const struct why *why, uint32_t to) {
+  const struct analysis *analysis = why->analysis;
+  const char *pattern = analysis->named[to], *name = call_graph_name(why->graph, to);
+  if (!analysis->is_entry[to]) {
+    const bool is_end = graph_is_function(why->graph, to) && analysis->is_goal[to];
+    puts(is_end ? ", which may be a part of a GC entry" : "");
+    return;
+  }
+  printf(", a GC entry");
+  if (pattern != NULL && (name == NULL || strcmp(name, pattern) != 0)) {
+    printf(" by --gc-entry=");
+    clean_print(stdout, pattern);
+  }
+  putchar('\n');
+}
 
 static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
   const struct call_graph *graph = why->graph;
@@ -165,7 +183,7 @@ static void print_leap(const struct why *why, uint32_t from, uint32_t to) {
     print_taken(&graph->functions[to]);
     putchar(')');
   }
-  puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
+  end_step(why, to);
 }
 
 static void print_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
@@ -179,7 +197,7 @@ static void print_step(const struct why *why, uint32_t from, const struct call *
   print_node(why->graph, from);
   printf(" %s ", verb_of(call));
   print_node(why->graph, to);
-  puts(why->analysis->is_entry[to] ? ", a GC entry" : "");
+  end_step(why, to);
 }
 
 /* ---- Dropped ---- */
@@ -191,7 +209,13 @@ static void print_leaf(const struct why *why, uint32_t node) {
       symbol == NULL ? (uint8_t)GROUP_POLICY : why->analysis->group[node - graph->function_count];
   printf("    ");
   print_node(graph, node);
-  printf(": %s\n", group == GROUP_POLICY ? "by --no-gc" : leaf_groups[group].reason);
+  if (group != GROUP_POLICY) {
+    printf(": %s\n", leaf_groups[group].reason);
+    return;
+  }
+  printf(": by --no-gc=");
+  clean_print(stdout, why->analysis->named[node]);
+  putchar('\n');
 }
 
 static void print_reached(const struct why *why, const struct flood *reached) {
@@ -246,7 +270,7 @@ static void print_verdict(const struct why *why, uint64_t address, enum verdict 
   }
   print_place(why, address);
   printf("%s: %s\n", verdict_is_drop(verdict) ? "dropped" : "kept", drop_reason(verdict));
-  if (verdict <= KEEP_BY_ANYTHING)
+  if (verdict <= KEEP_BY_NAMELESS)
     walk_chain(why, call, (enum certainty)verdict, print_step, NULL);
   else if (verdict == DROP_UNREACHED)
     print_absence(why, call);

@@ -69,3 +69,56 @@ pack 0
 cp packed plain
 pack 0 --no-gc=by_chain
 expect_same packed plain
+
+# A plain name that several functions have is a promise for none of them; all of them are GC entries. A label without type, where
+# a function begins, is no name of it. A GC entry that is only a jump has its target beside it.
+echo 'static __attribute__((noinline)) void log_it(void) { sink++; } long log_first(long x) { log_it(); return x; }' >one.c
+echo 'void collect(void); static __attribute__((noinline)) void log_it(void) { collect(); sink++; } long log_second(long x) { log_it(); return x; }' >two.c
+sed -i '1i static volatile long sink;' one.c two.c
+cat >third.S <<'S'
+  .text
+  .globl ends, log_third, poll
+  .type log_third, @function
+  .type poll, @function
+log_end:
+log_third: push %rax
+  call collect
+  pop %rcx
+  ret
+  .size log_third, . - log_third
+poll: jmp collect
+  .size poll, . - poll
+  .section .note.GNU-stack, "", @progbits
+S
+printf 'long log_first(long), log_second(long), log_third(long);\n' >managed.c
+for function in first second third; do
+  echo "__attribute__((noinline)) long managed_$function(long x) { return log_$function(x) + 1; }" >>managed.c
+done
+compile_managed managed.c managed.o
+cat >main.c <<'C'
+static volatile long sink;
+__attribute__((noinline)) void collect(void) { sink++; }
+long managed_first(long), managed_second(long), managed_third(long);
+int main(void) { return managed_first(1) + managed_second(1) + managed_third(1) == 0; }
+C
+"$LLVM/bin/clang" -O1 -c main.c one.c two.c third.S
+link_with lld app main.o managed.o one.o two.o third.o
+expect_verdict dropped app managed_first --gc-entry=collect
+expect_verdict kept app managed_second --gc-entry=collect --no-gc=log_it
+expect_verdict dropped app managed_second --gc-entry=collect --no-gc='log_i[t]'
+expect_output ': by --no-gc=log_i\[t\]$'
+pack 0 --gc-entry=collect --no-gc=log_it
+grep -q "warning: several functions are called 'log_it', which is never to collect: this holds for none" err || fail "not told"
+expect_refusal "app: several functions are called 'log_it'" "$stackpack" pack --always --strict --gc-entry=collect --no-gc=log_it -o other app
+expect_verdict kept app managed_third --gc-entry=collect --no-gc='log_e*'
+expect_verdict dropped app managed_third --gc-entry=collect --no-gc=log_third
+expect_verdict kept app managed_first --gc-entry=log_it
+expect_output 'log_it, a GC entry$'
+expect_verdict kept app managed_third --gc-entry=poll
+expect_output 'calls collect, a GC entry by --gc-entry=poll$'
+pack 0 --gc-entry=poll
+grep -q "warning: 'poll', a GC entry, is only a jump to collect.*: that counts as one, too" err || fail "the jump isn't told"
+printf 'gc-entry "collect" # quoted\ncomplete\n' >policy
+expect_verdict kept app managed_third --policy=policy
+printf 'complete it\n' >broken
+expect_refusal 'broken: line 1: more than the word complete' "$stackpack" pack --always --policy=broken app

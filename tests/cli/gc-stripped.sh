@@ -1,6 +1,6 @@
 #!/bin/bash
 # A stripped program, of which only exported functions have names: functions come from its unwind tables, and the same
-# records are dropped as before it was stripped.
+# records are dropped as before it was stripped, if the user says that no part of a GC entry has lost its name.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld -Wl,--export-dynamic-symbol=collect
@@ -8,6 +8,11 @@ expect_status 0 "$stackpack" pack --always --gc-entry=collect -o packed app
 strip -o stripped app
 ! nm stripped 2>&1 | grep managed || fail "not stripped"
 expect_status 0 "$stackpack" pack --always --gc-entry=collect -o stripped-packed stripped
+grep -q 'warning: local symbols are missing, so a part of a GC entry may have no name: [0-9]* records are kept' err || fail "not told"
+[[ $(dump_json stripped-packed | wc -l) -gt $(dump_json packed | wc -l) ]] || fail "functions without names are no parts of a GC entry"
+expect_refusal 'stripped: local symbols are missing' "$stackpack" pack --always --strict --gc-entry=collect -o other stripped
+echo complete >policy
+expect_status 0 "$stackpack" pack --always --gc-entry=collect --policy=policy -o stripped-packed stripped
 dump_without_names packed >before
 dump_without_names stripped-packed >after
 expect_same before after

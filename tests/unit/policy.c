@@ -6,31 +6,98 @@
 
 #include <string.h>
 
-static bool match(const char *text, const char *name) {
+static bool match_as(enum policy_kind kind, const char *text, const char *name) {
   struct policy policy = {0};
   struct problem problem = {0};
-  ck_assert(policy_add_entry(&policy, text, &problem));
-  const bool result = policy_matches(&policy.patterns[0], name);
+  struct pattern_name forms;
+  ck_assert(kind == POLICY_NO_GC ? policy_add_leaf(&policy, text, &problem)
+                                 : policy_add_entry(&policy, text, &problem));
+  pattern_name_open(&forms, name);
+  const bool result = policy_matches(&policy.patterns[0], &forms);
+  pattern_name_close(&forms);
   policy_close(&policy);
   return result;
+}
+
+static bool match(const char *text, const char *name) {
+  return match_as(POLICY_GC_ENTRY, text, name);
+}
+
+static bool match_leaf(const char *text, const char *name) {
+  return match_as(POLICY_NO_GC, text, name);
 }
 
 TEST(a_plain_name_is_the_whole_name) {
   ck_assert(match("collect", "collect"));
   ck_assert(!match("collect", "collect2"));
   ck_assert(!match("collect", "xcollect"));
+  ck_assert(!match("collect", "collect_all"));
   ck_assert(!match("collect", ""));
+  ck_assert(match_leaf("rt.collect", "rt.collect"));
+  ck_assert(!match_leaf("rt", "rt.collect"));
 }
 
-TEST(what_compilers_hang_on_is_the_same_function) {
-  ck_assert(match("collect", "collect.part.0"));
-  ck_assert(match("collect", "collect.cold"));
-  ck_assert(match("collect", "collect.constprop.0.isra.1"));
-  ck_assert(match("collect", "collect.llvm.1234"));
-  ck_assert(match("collect", "collect@@VERSION_1"));
+TEST(copies_are_the_same_function) {
+  static const char *const copies[] = {"collect.part.0",
+                                       "collect.constprop.0.isra.1",
+                                       "collect.llvm.1234",
+                                       "collect.specialized.12",
+                                       "collect.lto_priv.0.constprop.3",
+                                       "collect.localalias",
+                                       "collect@@VERSION_1",
+                                       "collect@VERSION_1"};
+  for (size_t i = 0; i < sizeof copies / sizeof *copies; i++) {
+    ck_assert(match("collect", copies[i]));
+    ck_assert(match_leaf("collect", copies[i]));
+    ck_assert(match_leaf("col*t", copies[i]));
+    ck_assert(!match("collector", copies[i]));
+  }
   ck_assert(match("collect.part.0", "collect.part.0"));
   ck_assert(!match("collect", "collector.part.0"));
   ck_assert(!match("collect", ".collect"));
+  ck_assert(match("rt.collect", "rt.collect.constprop.0"));
+  ck_assert(match_leaf("rt.collect", "rt.collect.constprop.0"));
+}
+
+TEST(other_suffixes_are_parts_of_gc_entries_and_other_functions_for_promises) {
+  static const char *const others[] = {"log.append",
+                                       "log.cold",
+                                       "log.cfi",
+                                       "log.avx2",
+                                       "log.part",
+                                       "log.part.x",
+                                       "log.resolver",
+                                       "log__anon_1234",
+                                       "log:proc",
+                                       "log-12",
+                                       "log.constprop.0.append"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    ck_assert(match("log", others[i]));
+    ck_assert(match("l?g", others[i]));
+    ck_assert(!match_leaf("log", others[i]));
+  }
+}
+
+TEST(names_are_also_those_of_the_language) {
+  static const char in_trait[] = "_RNvXs_C2rtNtB4_4HeapNtB4_2Gc7collect";
+  for (enum policy_kind kind = POLICY_GC_ENTRY; kind <= POLICY_NO_GC; kind++) {
+    ck_assert(match_as(kind, "rt::collect", "_ZN2rt7collectEv"));
+    ck_assert(match_as(kind, "rt::collect()", "_ZN2rt7collectEv.constprop.0"));
+    ck_assert(match_as(kind, "rt::collect", "_ZN2rt7collectIiEEvi"));
+    ck_assert(match_as(kind, "rt::collect<int>", "_ZN2rt7collectIiEEvi"));
+    ck_assert(match_as(kind, "rt::collect", "_ZN2rt7collect17h0123456789abcdefE.llvm.12"));
+    ck_assert(match_as(kind, "rt::gc::collect", "_RINvNtC2rt2gc7collectmE"));
+    ck_assert(match_as(kind, "<rt::Heap as rt::Gc>::collect", in_trait));
+    ck_assert(match_as(kind, "rt::Gc::collect", in_trait));
+    ck_assert(match_as(kind, "rt::Heap::collect", in_trait));
+    ck_assert(match_as(kind, "rt::operator<", "_ZN2rtltEii"));
+    ck_assert(!match_as(kind, "rt", "_ZN2rt7collectEv"));
+    ck_assert(!match_as(kind, "collect", "_ZN2rt7collectEv"));
+  }
+  ck_assert(match("rt::collect", "_ZN2rt7collectEv.avx2"));
+  ck_assert(!match_leaf("rt::collect", "_ZN2rt7collectEv.avx2"));
+  ck_assert(match("rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"));
+  ck_assert(!match_leaf("rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"));
 }
 
 TEST(patterns_are_globs) {

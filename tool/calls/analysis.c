@@ -17,6 +17,7 @@
  */
 #include "tool/calls/analysis.h"
 
+#include "format/array.h"
 #include "tool/calls/leaf_functions.h"
 
 #include <inttypes.h>
@@ -25,25 +26,86 @@
 
 /* ---- The policy's names ---- */
 
-/* One pattern's matches are counted while the symbols are gone through. */
+/* A pattern's meaning for a node. */
+struct match {
+  uint32_t pattern, node;
+};
+
+/* What was found for a plain pattern, to tell whether it means several functions. */
+struct meaning {
+  struct {
+    char *name; /* whole; owned */
+    char *own;  /* of the function itself; owned */
+    uint32_t node;
+  } items[16];
+  size_t count;
+  bool is_several;
+};
+
+/* Matches are collected while the symbols are gone through. */
 struct matcher {
   struct analysis *analysis;
   const struct policy *policy;
-  uint32_t *matches;      /* by pattern */
-  const bool *is_reached; /* by node: only these count then; or NULL */
+  struct match *matches;
+  size_t count, capacity;
+  struct meaning *meanings; /* by pattern */
 };
 
-static void match_node(struct matcher *matcher, uint32_t node, const char *name) {
+/* Notes one of a pattern's functions. Copies of one function share its own name; another one may
+ * have the very same name, in another source file. */
+static void note_meaning(struct meaning *meaning, uint32_t node, const struct pattern_name *name) {
+  enum { ITEMS = sizeof meaning->items / sizeof *meaning->items };
+  char *own = strndup(name->text, pattern_function_length(name->text));
+  bool is_known = false;
+  for (size_t i = 0; i < meaning->count && !meaning->is_several; i++) {
+    const bool same_node = meaning->items[i].node == node;
+    const bool same_name = strcmp(meaning->items[i].name, name->text) == 0;
+    meaning->is_several = !same_node && (same_name || strcmp(meaning->items[i].own, own) != 0);
+    is_known |= same_node;
+  }
+  meaning->is_several |= !is_known && meaning->count == ITEMS;
+  if (is_known || meaning->is_several) {
+    free(own);
+    return;
+  }
+  meaning->items[meaning->count].name = strdup(name->text);
+  meaning->items[meaning->count].own = own;
+  meaning->items[meaning->count++].node = node;
+}
+
+/* Goes through the patterns for a name of a node; `is_certain` says that the name is the
+ * function's. */
+static void match_node(struct matcher *matcher, uint32_t node, const char *text, bool is_certain) {
+  const struct call_graph *graph = matcher->analysis->graph;
+  const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
+  const uint32_t own = symbol == NULL       ? node
+                       : symbol->is_defined ? call_graph_function(graph, symbol->address)
+                                            : (uint32_t)GRAPH_NO_NODE;
+  struct pattern_name name;
+  pattern_name_open(&name, text);
   for (size_t i = 0; i < matcher->policy->count; i++) {
     const struct policy_pattern *pattern = &matcher->policy->patterns[i];
-    if (!policy_matches(pattern, name))
+    const bool is_entry = pattern->kind == POLICY_GC_ENTRY;
+    if ((!is_certain && !is_entry) || !policy_matches(pattern, &name))
       continue;
-    matcher->matches[i] += matcher->is_reached == NULL || matcher->is_reached[node];
-    if (pattern->kind == POLICY_GC_ENTRY)
-      matcher->analysis->is_entry[node] = true;
-    else
-      matcher->analysis->is_leaf[node] = true;
+    (void)ARRAY_ADD(matcher->matches, matcher->count, matcher->capacity,
+                    (struct match){(uint32_t)i, node});
+    const bool is_exact =
+        name.form_count == 0 && pattern_means(pattern->text, &name, PATTERN_NARROW);
+    if (pattern->is_plain && (!is_entry || is_exact))
+      note_meaning(&matcher->meanings[i], own, &name);
   }
+  pattern_name_close(&name);
+}
+
+/* A label without type may be the end of what is before it: it is a name that a promise holds for
+ * if there is no other, nor may another have been there. */
+static bool is_own_name(const struct analysis *analysis, const GElf_Sym *symbol, const char *name) {
+  const uint32_t function = call_graph_start(analysis->graph, symbol->st_value);
+  if (symbol->st_shndx == SHN_ABS || function == (uint32_t)GRAPH_NO_NODE || names_is_mapping(name))
+    return false;
+  return GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE ||
+         (!analysis->lacks_symbols && names_is_only(&analysis->graph->names, symbol->st_value));
 }
 
 static void match_symbols(struct matcher *matcher, const struct image *image) {
@@ -53,7 +115,7 @@ static void match_symbols(struct matcher *matcher, const struct image *image) {
       continue;
     const uint32_t function = call_graph_function(matcher->analysis->graph, at.symbol.st_value);
     if (function != GRAPH_NO_NODE && *at.name != 0)
-      match_node(matcher, function, at.name);
+      match_node(matcher, function, at.name, is_own_name(matcher->analysis, &at.symbol, at.name));
   }
 }
 
@@ -62,28 +124,66 @@ static void match_outside(struct matcher *matcher) {
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
     if (symbol->is_code && (!symbol->is_defined || symbol->is_preemptible))
-      match_node(matcher, graph_symbol(graph, i), symbol->name);
+      match_node(matcher, graph_symbol(graph, i), symbol->name, true);
   }
 }
 
-/* Counts the functions that each pattern is for; the counts are to be freed. */
-static void match_all(struct matcher *matcher, struct analysis *analysis, const struct image *image,
-                      const struct policy *policy, const bool *is_reached) {
-  *matcher =
-      (struct matcher){analysis, policy, calloc(policy->count + 1, sizeof(uint32_t)), is_reached};
-  if (policy->count > 0) {
-    match_symbols(matcher, image);
-    match_outside(matcher);
+/* Finds the functions that each pattern is for. A plain pattern that means several functions keeps
+ * no promise for any. */
+static void match_all(struct matcher *matcher, struct analysis *analysis,
+                      const struct image *image) {
+  const struct policy *policy = matcher->policy;
+  match_symbols(matcher, image);
+  match_outside(matcher);
+  for (size_t i = 0; i < policy->count; i++)
+    if (matcher->meanings[i].is_several && analysis->several == NULL)
+      analysis->several = &policy->patterns[i];
+  for (size_t i = 0; i < matcher->count; i++) {
+    const struct match *match = &matcher->matches[i];
+    const struct policy_pattern *pattern = &policy->patterns[match->pattern];
+    if (pattern->kind == POLICY_GC_ENTRY)
+      analysis->is_entry[match->node] = true;
+    else if (!matcher->meanings[match->pattern].is_several)
+      analysis->is_leaf[match->node] = true;
+    if (analysis->named[match->node] == NULL || pattern->kind == POLICY_GC_ENTRY)
+      analysis->named[match->node] = pattern->text;
   }
 }
 
-static bool match_names(struct analysis *analysis, const struct image *image,
-                        const struct policy *policy, struct problem *problem) {
-  struct matcher matcher;
-  bool ok = true;
-  match_all(&matcher, analysis, image, policy, NULL);
+static struct matcher matcher_open(struct analysis *analysis, const struct policy *policy) {
+  return (struct matcher){.analysis = analysis,
+                          .policy = policy,
+                          .meanings = calloc(policy->count + 1, sizeof(struct meaning))};
+}
+
+static void matcher_close(struct matcher *matcher) {
+  for (size_t i = 0; i < matcher->policy->count; i++)
+    for (size_t k = 0; k < matcher->meanings[i].count; k++) {
+      free(matcher->meanings[i].items[k].name);
+      free(matcher->meanings[i].items[k].own);
+    }
+  free(matcher->meanings);
+  free(matcher->matches);
+}
+
+static bool check_meanings(struct analysis *analysis, const struct policy *policy,
+                           struct problem *problem) {
+  return analysis->several == NULL || !policy->strict ||
+         problem_set(problem, "several functions are called '%s'", analysis->several->text);
+}
+
+static bool match_names(struct matcher *matcher, const struct image *image,
+                        struct problem *problem) {
+  struct analysis *analysis = matcher->analysis;
+  const struct policy *policy = matcher->policy;
+  bool *is_used = calloc(policy->count + 1, sizeof *is_used);
+  if (policy->count > 0)
+    match_all(matcher, analysis, image);
+  for (size_t i = 0; i < matcher->count; i++)
+    is_used[matcher->matches[i].pattern] = true;
+  bool ok = check_meanings(analysis, policy, problem);
   for (size_t i = 0; i < policy->count && ok; i++) {
-    if (matcher.matches[i] > 0)
+    if (is_used[i])
       continue;
     const char *text = policy->patterns[i].text;
     if (policy->patterns[i].kind == POLICY_GC_ENTRY && policy->strict)
@@ -95,8 +195,83 @@ static bool match_names(struct analysis *analysis, const struct image *image,
     else if (analysis->unused_patterns++ == 0)
       analysis->unused = text;
   }
-  free(matcher.matches);
+  free(is_used);
   return ok;
+}
+
+/* ---- What has lost its name ---- */
+
+/* Whether local symbols were taken out: a program has local functions, from its start files at the
+ * least. (Symbols that a linker makes local are hidden, and stay.) */
+static bool lacks_symbols(const struct image *image) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);)
+    if (GELF_ST_BIND(at.symbol.st_info) == STB_LOCAL &&
+        GELF_ST_TYPE(at.symbol.st_info) == STT_FUNC &&
+        GELF_ST_VISIBILITY(at.symbol.st_other) == STV_DEFAULT)
+      return false;
+  return true;
+}
+
+/* Without its name, a copy of a GC entry can't be told from any other function. Where symbols are
+ * missing, a function that nothing delimits may hold others, to which calls lead in its middle. */
+static void find_nameless(struct analysis *analysis) {
+  const struct call_graph *graph = analysis->graph;
+  const struct linkage *linkage = &graph->linkage;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    const struct graph_function *function = &graph->functions[i];
+    const bool is_suspect = call_graph_name(graph, i) == NULL && !graph_is_linkage(graph, i) &&
+                            (function->is_whole || (analysis->lacks_symbols && !function->is_data));
+    analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
+                           function->address != linkage->init && function->address != linkage->fini;
+  }
+  for (uint32_t i = 0; i < graph->call_count && analysis->lacks_symbols; i++) {
+    const struct call *call = &graph->calls[i];
+    if (call->is_inside && !call->is_jump && graph_is_function(graph, call->target) &&
+        !graph->functions[call->target].is_whole)
+      analysis->is_goal[call->target] = true;
+  }
+  for (uint32_t i = 0; i < graph_anything(graph); i++) {
+    analysis->nameless += analysis->is_goal[i] && !analysis->is_entry[i];
+    analysis->is_goal[i] |= analysis->is_entry[i];
+  }
+}
+
+/* ---- GC entries that are jumps ---- */
+
+/* The function that another one is only a jump to, perhaps behind a landing pad for indirect calls;
+ * GRAPH_NO_NODE if it does more. */
+static uint32_t jump_target(const struct call_graph *graph, uint32_t number) {
+  enum { LANDING_PAD = 4 };
+  const struct graph_function *function = &graph->functions[number];
+  const struct call *call = &graph->calls[function->first_call];
+  return function[1].first_call - function[0].first_call == 1 && call->is_jump &&
+                 call->kind != CALL_BRANCH && !function->is_undecodable &&
+                 call->at - function->address <= LANDING_PAD && !graph_is_linkage(graph, number)
+             ? call->target
+             : (uint32_t)GRAPH_NO_NODE;
+}
+
+/* A linker may let the callers of such an entry jump to its target at once (lld's branch-to-branch),
+ * and a compiler's jump table stands before a body that others call. */
+static void follow_jumps(struct analysis *analysis) {
+  const struct call_graph *graph = analysis->graph;
+  analysis->jump_from = analysis->jump_to = GRAPH_NO_NODE;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    uint32_t from = i, to;
+    while (analysis->is_entry[from] && graph_is_function(graph, from) &&
+           (to = jump_target(graph, from)) != (uint32_t)GRAPH_NO_NODE &&
+           to < graph_anything(graph)) {
+      if (analysis->jump_from == (uint32_t)GRAPH_NO_NODE && !analysis->is_entry[to]) {
+        analysis->jump_from = from;
+        analysis->jump_to = to;
+      }
+      if (!graph_is_function(graph, to) || analysis->is_entry[to])
+        break;
+      analysis->is_entry[to] = true;
+      analysis->named[to] = analysis->named[from];
+      from = to;
+    }
+  }
 }
 
 /* ---- The C library ---- */
@@ -322,7 +497,7 @@ void analysis_visit(const struct analysis *analysis, uint32_t node, enum certain
     visit_registered(analysis, (uint8_t)(node - node_of_occasions(graph, 0)), visit, context);
   } else if (node > graph_everything(graph)) {
     visit_type(analysis, node - graph_everything(graph) - 1, visit, context);
-  } else if (certainty == BY_ANYTHING) {
+  } else if (certainty >= BY_ANYTHING) {
     for (uint32_t i = 0; i < graph->function_count; i++)
       visit(context, i);
     visit(context, graph_anything(graph));
@@ -391,11 +566,12 @@ static void find_reachable(struct analysis *analysis) {
 }
 
 /* A GC entry that no record leads to is named wrongly, or was inlined wherever it was called. */
-static void find_unreached(struct analysis *analysis, const struct image *image,
-                           const struct safepoints *table, const struct policy *policy) {
+static void find_unreached(struct analysis *analysis, const struct matcher *matcher,
+                           const struct safepoints *table) {
   const struct call_graph *graph = analysis->graph;
   struct flood flood;
-  struct matcher matcher;
+  const struct policy *policy = matcher->policy;
+  bool *is_met = calloc(policy->count + 1, sizeof *is_met);
   flood_open(&flood, graph);
   for (uint32_t i = 0; i < table->record_count; i++) {
     const uint64_t address = table->records[i].address;
@@ -405,11 +581,12 @@ static void find_unreached(struct analysis *analysis, const struct image *image,
         flood_reach(&flood, graph->calls[k].target);
   }
   flood_on(&flood, analysis, true);
-  match_all(&matcher, analysis, image, policy, flood.is_reached);
+  for (size_t i = 0; i < matcher->count; i++)
+    is_met[matcher->matches[i].pattern] |= flood.is_reached[matcher->matches[i].node];
   for (size_t i = policy->count; i-- > 0;)
-    if (policy->patterns[i].kind == POLICY_GC_ENTRY && matcher.matches[i] == 0)
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY && !is_met[i])
       analysis->unreached = policy->patterns[i].text;
-  free(matcher.matches);
+  free(is_met);
   flood_close(&flood);
 }
 
@@ -419,6 +596,8 @@ static void allocate(struct analysis *analysis) {
   const uint32_t nodes = analysis_nodes(analysis->graph);
   analysis->is_entry = calloc((size_t)nodes + 1, sizeof *analysis->is_entry);
   analysis->is_leaf = calloc((size_t)nodes + 1, sizeof *analysis->is_leaf);
+  analysis->is_goal = calloc((size_t)nodes + 1, sizeof *analysis->is_goal);
+  analysis->named = calloc((size_t)nodes + 1, sizeof *analysis->named);
   analysis->group = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
   analysis->occasions = calloc((size_t)analysis->graph->linkage.symbol_count + 1, 1);
 }
@@ -446,8 +625,10 @@ static void compute(struct analysis *analysis, const struct policy *policy) {
   find_reachable(analysis);
   for (int certainty = 0; certainty < CERTAINTIES; certainty++) {
     const struct level level = {analysis, (enum certainty)certainty};
-    analysis->next[certainty] =
-        reach_goals(&level, analysis_nodes(analysis->graph), analysis->is_entry, visit_level);
+    const bool *goals = certainty == BY_NAMELESS ? analysis->is_goal : analysis->is_entry;
+    if (certainty != BY_NAMELESS || analysis->nameless > 0)
+      analysis->next[certainty] =
+          reach_goals(&level, analysis_nodes(analysis->graph), goals, visit_level);
   }
 }
 
@@ -456,12 +637,19 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
                    const struct policy *policy, struct problem *problem) {
   *analysis = (struct analysis){.graph = graph, .has_entries = policy_has_entries(policy)};
   allocate(analysis);
-  bool ok =
-      match_names(analysis, image, policy, problem) && check_decoded(analysis, policy, problem);
+  analysis->lacks_symbols = lacks_symbols(image);
+  struct matcher matcher = matcher_open(analysis, policy);
+  bool ok = match_names(&matcher, image, problem) && check_decoded(analysis, policy, problem);
+  follow_jumps(analysis);
+  if (ok && analysis->has_entries && !policy->is_complete)
+    find_nameless(analysis);
+  if (ok && policy->strict && analysis->lacks_symbols && analysis->nameless > 0)
+    ok = problem_set(problem, "local symbols are missing: a part of a GC entry may have no name");
   if (ok) {
     compute(analysis, policy);
-    find_unreached(analysis, image, table, policy);
+    find_unreached(analysis, &matcher, table);
   }
+  matcher_close(&matcher);
   if (ok && policy->strict && analysis->unreached != NULL)
     ok = problem_set(problem, "no record's call leads to '%s', which is to be a GC entry",
                      analysis->unreached);
@@ -473,6 +661,8 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
 void analysis_close(struct analysis *analysis) {
   free(analysis->is_entry);
   free(analysis->is_leaf);
+  free(analysis->is_goal);
+  free(analysis->named);
   free(analysis->replaced);
   free(analysis->group);
   free(analysis->occasions);
@@ -494,7 +684,8 @@ enum verdict analysis_of_call(const struct analysis *analysis, const struct call
   const bool is_indirect = call->target >= graph_anything(analysis->graph);
   if (is_settled(analysis, call))
     return DROP_UNREACHED;
-  for (int certainty = is_indirect ? BY_POINTERS : BY_CALLS; certainty < CERTAINTIES; certainty++)
+  for (int certainty = is_indirect ? BY_POINTERS : BY_CALLS;
+       certainty < CERTAINTIES && analysis->next[certainty] != NULL; certainty++)
     if (analysis->next[certainty][call->target] != (uint32_t)REACH_NOTHING)
       return (enum verdict)certainty;
   return DROP_UNREACHED;

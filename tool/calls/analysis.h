@@ -5,9 +5,10 @@
  * every node of the call graph the analysis knows whether it can, and the next node on a shortest
  * way there.
  *
- * To tell the user what would help, it knows that four times over, each time with more of the
+ * To tell the user what would help, it knows that several times over, each time with more of the
  * graph: with the calls that are certain; with indirect calls; with what code elsewhere may call
- * back; and with functions that can't be decoded.
+ * back; with functions that can't be decoded; and, where local symbols are missing, with functions
+ * without a name, as each may be a part of a GC entry.
  */
 #ifndef STACKPACK_ANALYSIS_H
 #define STACKPACK_ANALYSIS_H
@@ -16,7 +17,7 @@
 #include "tool/calls/policy.h"
 #include "tool/calls/reach.h"
 
-enum certainty { BY_CALLS, BY_POINTERS, BY_OUTSIDE, BY_ANYTHING, CERTAINTIES };
+enum certainty { BY_CALLS, BY_POINTERS, BY_OUTSIDE, BY_ANYTHING, BY_NAMELESS, CERTAINTIES };
 
 enum { GROUP_NONE = 255, GROUP_POLICY = 254 };
 
@@ -30,6 +31,8 @@ static inline uint32_t analysis_nodes(const struct call_graph *graph) {
 struct analysis {
   const struct call_graph *graph;
   bool *is_entry;     /* by node */
+  bool *is_goal;      /* by node: the same, or a function without name that may be a part of one */
+  const char **named; /* by node: the pattern that means it; NULL: none */
   bool *is_leaf;      /* by node: what it calls doesn't matter */
   uint8_t *group;     /* by symbol: the group of leaf functions it is of; GROUP_POLICY */
   uint8_t *occasions; /* by symbol: it leads to what is registered for these, and to nothing else */
@@ -39,11 +42,16 @@ struct analysis {
   uint32_t *next[CERTAINTIES]; /* by node: see reach_goals, analysis_next */
   bool *is_reachable;          /* by function: something may call it, directly or indirectly */
   bool has_entries;
-  uint32_t undecodable;     /* functions that are */
-  uint32_t unused_patterns; /* no-gc patterns that match nothing */
-  const char *unused;       /* the first of them */
-  const char *unknown;      /* a GC entry that the file doesn't have: every call might reach it */
-  const char *unreached;    /* a GC entry that no record's call leads to */
+  uint32_t undecodable;                 /* functions that are */
+  uint32_t unused_patterns;             /* no-gc patterns that match nothing */
+  const char *unused;                   /* the first of them */
+  const struct policy_pattern *several; /* one that means several functions; NULL: none does */
+  uint32_t nameless;                    /* functions that may be parts of GC entries */
+  bool lacks_symbols;                   /* local symbols were taken out of the file */
+  uint32_t jump_from,
+      jump_to;           /* a GC entry that is only a jump to another function; GRAPH_NO_NODE */
+  const char *unknown;   /* a GC entry that the file doesn't have: every call might reach it */
+  const char *unreached; /* a GC entry that no record's call leads to */
 };
 
 /* Says of every node what the policy makes of it, for the records of a table. A GC entry that the
@@ -80,10 +88,11 @@ bool analysis_has_handlers(const struct analysis *analysis);
 /* ---- Records ---- */
 
 enum verdict {
-  KEEP_BY_CALLS, /* these four: it reaches a GC entry, see enum certainty */
+  KEEP_BY_CALLS, /* these five: it reaches a GC entry, see enum certainty */
   KEEP_BY_POINTERS,
   KEEP_BY_OUTSIDE,
   KEEP_BY_ANYTHING,
+  KEEP_BY_NAMELESS,
   KEEP_NO_CALL,     /* no call instruction ends at its address */
   KEEP_STACKMAP,    /* it is no statepoint */
   KEEP_DEOPT,       /* it has deopt state, which isn't for collections alone */

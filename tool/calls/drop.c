@@ -104,6 +104,7 @@ const char *drop_reason(enum verdict verdict) {
       [KEEP_BY_POINTERS] = "an indirect call may lead to a GC entry",
       [KEEP_BY_OUTSIDE] = "a function elsewhere may call back, and lead to a GC entry",
       [KEEP_BY_ANYTHING] = "code that can't be decoded may lead to a GC entry",
+      [KEEP_BY_NAMELESS] = "a function without a name may be a part of a GC entry",
       [KEEP_NO_CALL] = "no call instruction ends at its address",
       [KEEP_STACKMAP] = "it is no statepoint",
       [KEEP_DEOPT] = "it has deopt state, which isn't for collections alone",
@@ -151,13 +152,42 @@ static void print_report(FILE *report, const struct drop *drop, const char *path
   for (enum verdict verdict = KEEP_BY_ANYTHING; verdict <= KEEP_UNKNOWN; verdict++)
     print_verdict(report, drop, verdict, "");
   if (drop->has_handlers)
-    fprintf(report,
-            "  note: the program handles signals; a handler must not collect, nor wait for a "
-            "collection,\n        before the thread is in a GC entry\n");
+    fprintf(
+        report,
+        "  note: the program handles signals; a handler must not collect, nor wait for a "
+        "collection,\n        before the thread is in a GC entry, nor let the thread go on in what "
+        "collects\n");
+}
+
+static void print_jump(const struct analysis *analysis, const char *path) {
+  const char *from = call_graph_name(analysis->graph, analysis->jump_from);
+  const char *to = call_graph_name(analysis->graph, analysis->jump_to);
+  problem_warn(path,
+               "'%s', a GC entry, is only a jump to %s, where linkers may let its callers go "
+               "at once: %s",
+               from == NULL ? "" : from, to == NULL ? "a function without a name" : to,
+               graph_is_function(analysis->graph, analysis->jump_to) ? "that counts as one, too"
+                                                                     : "should that be one, too?");
 }
 
 /* What the user should know in any case. */
-static void print_warnings(const struct analysis *analysis, const char *path) {
+static void print_warnings(const struct analysis *analysis, const struct drop *drop,
+                           const char *path) {
+  if (drop->verdicts[KEEP_BY_NAMELESS] > 0)
+    problem_warn(
+        path,
+        "local symbols are missing, so a part of a GC entry may have no name: %" PRIu32
+        " records are kept for that; pack before stripping, or say complete in a policy file",
+        drop->verdicts[KEEP_BY_NAMELESS]);
+  if (analysis->several != NULL)
+    problem_warn(path,
+                 analysis->several->kind == POLICY_NO_GC
+                     ? "several functions are called '%s', which is never to collect: this holds "
+                       "for none of them, but for all if the pattern has a star"
+                     : "several functions are called '%s': all are GC entries",
+                 analysis->several->text);
+  if (analysis->jump_from != (uint32_t)GRAPH_NO_NODE)
+    print_jump(analysis, path);
   if (analysis->unknown != NULL)
     problem_warn(path,
                  "no function is called '%s', which is to be a GC entry; as any call might reach "
@@ -196,7 +226,7 @@ bool drop_by_policy(const char *path, const struct image *image, struct loaded *
   const bool ok = analysis_open(&analysis, &graph, image, &loaded->table, policy, problem);
   if (ok) {
     drop_records(loaded, &analysis, policy, drop);
-    print_warnings(&analysis, path);
+    print_warnings(&analysis, drop, path);
     if (report != NULL)
       print_report(report, drop, path);
     analysis_close(&analysis);

@@ -3,7 +3,6 @@
 
 #include "format/array.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ void policy_close(struct policy *policy) {
 }
 
 static void add_pattern(struct policy *policy, enum policy_kind kind, const char *text) {
-  const bool is_plain = strpbrk(text, "*?[\\") == NULL;
+  const bool is_plain = pattern_is_plain(text);
   (void)ARRAY_ADD(
       policy->patterns, policy->count, policy->capacity,
       (struct policy_pattern){.text = strdup(text), .kind = kind, .is_plain = is_plain});
@@ -46,12 +45,15 @@ bool policy_take_malloc(void *policy, const char *library, struct problem *probl
 
 static const char blanks[] = " \t\r\n";
 
-/* Takes the next word of a line; NULL at its end, or where a comment starts. */
+/* Takes the next word of a line, which may have blanks between quotation marks; NULL at its end, or
+ * where a comment starts. */
 static char *next_word(char **line) {
   char *word = *line + strspn(*line, blanks);
   if (*word == 0 || *word == '#')
     return NULL;
-  char *end = word + strcspn(word, blanks);
+  const bool is_quoted = *word == '"' && strchr(word + 1, '"') != NULL;
+  word += is_quoted;
+  char *end = word + strcspn(word, is_quoted ? "\"" : blanks);
   *line = *end == 0 ? end : end + 1;
   *end = 0;
   return word;
@@ -78,6 +80,11 @@ static bool take_line(struct policy *policy, char *line, unsigned number, struct
   const char *word = next_word(&line);
   if (word == NULL)
     return true;
+  if (strcmp(word, "complete") == 0) {
+    policy->is_complete = true;
+    return next_word(&line) == NULL ||
+           problem_set(problem, "line %u: more than the word complete", number);
+  }
   const struct line_kind *kind = find_kind(word);
   if (kind == NULL)
     return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
@@ -127,19 +134,7 @@ bool policy_is_empty(const struct policy *policy) {
   return !policy->drop_unreachable && !policy_has_entries(policy);
 }
 
-static bool matches(const struct policy_pattern *pattern, const char *name) {
-  return pattern->is_plain ? strcmp(pattern->text, name) == 0
-                           : fnmatch(pattern->text, name, 0) == 0;
-}
-
-bool policy_matches(const struct policy_pattern *pattern, const char *name) {
-  char start[512];
-  if (matches(pattern, name))
-    return true;
-  const size_t length = *name == 0 ? 0 : 1 + strcspn(name + 1, ".@");
-  if (name[length] == 0 || length >= sizeof start)
-    return false;
-  memcpy(start, name, length);
-  start[length] = 0;
-  return matches(pattern, start);
+bool policy_matches(const struct policy_pattern *pattern, const struct pattern_name *name) {
+  return pattern_means(pattern->text, name,
+                       pattern->kind == POLICY_GC_ENTRY ? PATTERN_WIDE : PATTERN_NARROW);
 }

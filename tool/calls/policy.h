@@ -9,10 +9,12 @@
  *     gc-entry  safepoint_*
  *     no-gc     trace_*
  *     malloc    libc
+ *     complete
  */
 #ifndef STACKPACK_POLICY_H
 #define STACKPACK_POLICY_H
 
+#include "tool/calls/patterns.h"
 #include "tool/image/problem.h"
 
 #include <getopt.h>
@@ -32,6 +34,7 @@ struct policy {
   size_t count, capacity;
   bool drop_unreachable, strict;
   bool has_libc_malloc; /* malloc is the C library's, or as good */
+  bool is_complete;     /* the patterns find all parts of GC entries, also without local symbols */
 };
 
 void policy_close(struct policy *policy);
@@ -67,8 +70,7 @@ bool policy_read_file(void *policy, const char *path, struct problem *problem);
 bool policy_is_empty(const struct policy *policy);
 bool policy_has_entries(const struct policy *policy);
 
-/* Whether a pattern is for a function of a name: for the whole name, or without what compilers and
- * linkers hang on to it: `f.part.0`, `f.cold`, `f@VERSION` are f's. */
-bool policy_matches(const struct policy_pattern *pattern, const char *name);
+/* Whether a pattern means a function of a name: of a GC entry, all that may be a part of one. */
+bool policy_matches(const struct policy_pattern *pattern, const struct pattern_name *name);
 
 #endif

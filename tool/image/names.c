@@ -34,7 +34,7 @@ void names_open(struct names *names, const struct image *image) {
          (type == STT_NOTYPE && !names_is_mapping(at.name))) &&
         *at.name != 0 && at.symbol.st_shndx != SHN_ABS &&
         !ARRAY_ADD(names->items, names->count, names->capacity,
-                   (struct name){at.symbol.st_value, at.name, symbol_rank(&at.symbol)}))
+                   (struct name){at.symbol.st_value, at.name, false, symbol_rank(&at.symbol)}))
       return;
   }
   if (names->count > 0)
@@ -43,6 +43,9 @@ void names_open(struct names *names, const struct image *image) {
   for (size_t i = 0; i < names->count; i++)
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
       names->items[kept++] = names->items[i];
+    else
+      names->items[kept - 1].is_shared |=
+          strcmp(names->items[kept - 1].text, names->items[i].text) != 0;
   names->count = kept;
 }
 
@@ -51,8 +54,17 @@ void names_close(struct names *names) {
   *names = (struct names){0};
 }
 
-const char *names_find(const struct names *names, uint64_t address) {
+static const struct name *find(const struct names *names, uint64_t address) {
   const size_t from = SEARCH_BELOW(names->items, names->count, address, address);
-  return from < names->count && names->items[from].address == address ? names->items[from].text
-                                                                      : NULL;
+  return from < names->count && names->items[from].address == address ? &names->items[from] : NULL;
+}
+
+const char *names_find(const struct names *names, uint64_t address) {
+  const struct name *name = find(names, address);
+  return name == NULL ? NULL : name->text;
+}
+
+bool names_is_only(const struct names *names, uint64_t address) {
+  const struct name *name = find(names, address);
+  return name != NULL && !name->is_shared;
 }

@@ -7,6 +7,7 @@
 struct name {
   uint64_t address;
   const char *text; /* in the image */
+  bool is_shared;   /* there are others at this address */
   int rank;         /* of several names of one function, the name with the lowest rank is taken */
 };
 
@@ -25,5 +26,8 @@ bool names_is_mapping(const char *text);
 
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
+
+/* Whether there is one name for it, and no more. */
+bool names_is_only(const struct names *names, uint64_t address);
 
 #endif

@@ -2,10 +2,8 @@
  * languages. */
 #include "tool/print/demangle.h"
 
-#include "tool/calls/policy.h"
 #include "tool/image/clean.h"
 
-#include <fnmatch.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -37,35 +35,20 @@ static bool expand(const char *mangled, int options, struct plain_name *name) {
          cplus_demangle_v3_callback(mangled, options, append, name) != 0;
 }
 
-/* To be freed; NULL: the name has no other form. */
-static char *demangle(const char *name, int options) {
+char *demangle(const char *name, bool with_parameters) {
+  const int options = DMGL_ANSI | (with_parameters ? DMGL_PARAMS : DMGL_NO_OPTS);
   /* Only these, as a short name of C could be one of another language. */
   if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
     return NULL;
   struct plain_name *plain = malloc(sizeof *plain);
   plain->length = 0;
-  char *text =
-      expand(name, DMGL_ANSI | options, plain) ? strndup(plain->text, plain->length) : NULL;
+  char *text = expand(name, options, plain) ? strndup(plain->text, plain->length) : NULL;
   free(plain);
   return text;
 }
 
 void demangle_print(const char *name) {
-  char *text = demangle(name, DMGL_PARAMS);
+  char *text = demangle(name, true);
   clean_print(stdout, text != NULL ? text : name);
   free(text);
-}
-
-static bool matches(const char *pattern, char *name) {
-  const bool result =
-      name != NULL && (strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0);
-  free(name);
-  return result;
-}
-
-bool demangle_matches(const char *pattern, const char *name) {
-  const struct policy_pattern plain = {.text = (char *)(uintptr_t)pattern,
-                                       .is_plain = strpbrk(pattern, "*?[\\") == NULL};
-  return policy_matches(&plain, name) || matches(pattern, demangle(name, DMGL_PARAMS)) ||
-         matches(pattern, demangle(name, DMGL_NO_OPTS));
 }

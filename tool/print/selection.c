@@ -2,7 +2,7 @@
 #include "tool/print/selection.h"
 
 #include "format/array.h"
-#include "tool/print/demangle.h"
+#include "tool/calls/patterns.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -82,7 +82,13 @@ static bool mark_addresses(const struct safepoints *table, uint64_t first, uint6
 static bool is_named(const struct safepoint_function *function, const struct names *names,
                      const char *word) {
   const char *name = names_find(names, function->address);
-  return name != NULL && demangle_matches(word, name);
+  if (name == NULL)
+    return false;
+  struct pattern_name forms;
+  pattern_name_open(&forms, name);
+  const bool result = pattern_means(word, &forms, PATTERN_WIDE);
+  pattern_name_close(&forms);
+  return result;
 }
 
 /* An address inside a function, but not of a record, means all of its records. (The end is inside,

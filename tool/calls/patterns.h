@@ -1,0 +1,44 @@
+/* patterns.h - which names a pattern of the user's means.
+ *
+ * A function's symbol can be named in the linker's form or in its language's, and compilers hang
+ * suffixes on to the names of parts and copies. With the pattern `rt::collect`, say:
+ *
+ *     _ZN2rt7collectEv                    rt::collect()
+ *     _ZN2rt7collectIiEEvi.constprop.0    void rt::collect<int>(int)
+ *     _RNvXs_C2rtNtB4_4HeapNtB4_2rt7collect   <rt::Heap as rt>::collect
+ *
+ * There are two readings. The wide one is for GC entries, of which no part may be missing: any
+ * suffix is that of a part. The narrow one is for functions of which the user promises something:
+ * what isn't a copy for certain is another function.
+ */
+#ifndef STACKPACK_PATTERNS_H
+#define STACKPACK_PATTERNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum pattern_reading { PATTERN_NARROW, PATTERN_WIDE };
+
+/* A symbol's name in its forms. */
+enum { PATTERN_FORMS = 6 };
+struct pattern_name {
+  const char *text;           /* as the linker has it; borrowed */
+  char *own;                  /* without what compilers hang on to copies; owned */
+  char *forms[PATTERN_FORMS]; /* in its language; owned */
+  size_t form_count;
+  bool has_strange_suffix; /* one that isn't known to be that of a copy */
+};
+void pattern_name_open(struct pattern_name *name, const char *text);
+void pattern_name_close(struct pattern_name *name);
+
+/* Whether a pattern has characters that stand for others, as the shell's for files. */
+bool pattern_is_plain(const char *pattern);
+
+/* Whether a pattern means a name. */
+bool pattern_means(const char *pattern, const struct pattern_name *name,
+                   enum pattern_reading reading);
+
+/* The length of the own name of the function that a name's is a copy of. */
+size_t pattern_function_length(const char *name);
+
+#endif
