@@ -88,8 +88,14 @@ uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_r
   if (!is_row)
     entry->row.head.count = CACHE_NO_ROW;
   const uint32_t slot = place | entry->row.head.count;
+  const unsigned pairs = is_row ? slot_pairs(slot) : 0;
+  const bool is_near =
+      is_row && row_read_moves(&entry->moves, entry->row.pairs + pairs, record_of(record));
+  const unsigned moves = is_near ? entry->moves.count : 0;
+  if (!is_near)
+    entry->moves.count = ROW_NOT_NEAR;
   *cache_slot(cache, record->address) = slot;
-  const size_t size = offsetof(struct cache_entry, row) + row_size(is_row ? slot_pairs(slot) : 0);
+  const size_t size = offsetof(struct cache_entry, row) + row_size(pairs + moves);
   cache->next += (size + CACHE_UNIT - 1) / CACHE_UNIT;
   return slot;
 }

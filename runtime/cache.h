@@ -37,8 +37,9 @@ struct cache_entry {
   struct step step;
   struct cache_entry *callers[CACHE_CALLERS]; /* the latest ones; at first, this entry */
   struct packed_record record;                /* a statepoint's */
-  int32_t frame_size;                         /* -1: unknown */
-  struct row row;                             /* cut off after its pairs */
+  struct row_moves moves; /* count ROW_NOT_NEAR: its live set isn't updated so */
+  int32_t frame_size;     /* -1: unknown */
+  struct row row;         /* cut off after its pairs, and those of the moves */
 };
 
 enum { CACHE_UNIT = 16, CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };

@@ -104,3 +104,108 @@ bool row_read(struct row *row, const struct packed_record *record) {
   while (next_group(&left));
   return !left.bad;
 }
+
+/* ---- Moves ---- */
+
+/* Whether the locations of the first class are words at the stack pointer. */
+static bool has_words(const struct packed_table *table) {
+  const struct location *location = &table->first_class;
+  return location->kind == LOCATION_INDIRECT && location->size == ROW_WORD &&
+         location->reg == STACKPACK_STACK_POINTER && location->value % ROW_WORD == 0 &&
+         table->first_class_step == ROW_WORD;
+}
+
+/* Adds the plain slots of a group, whose first location is place `shift`: of words, `room` follow. */
+static inline bool add_plain(uint64_t *bases, const struct packed_pairs *group, uint64_t shift,
+                             uint64_t room) {
+  const uint64_t plain = live_plain(group);
+  if (group->in_order == group->plain) {
+    *bases |= plain << shift;
+    return (plain >> (room - 1) >> 1) == 0;
+  }
+  for (uint64_t live = plain; live != 0; live &= live - 1) {
+    const uint64_t distance = plain_distance(group, (unsigned)__builtin_ctzll(live));
+    if (distance >= room)
+      return false;
+    *bases |= (uint64_t)1 << (shift + distance);
+  }
+  return true;
+}
+
+/* The places found so far; `derived` has those of the pairs. */
+struct near {
+  uint64_t bases, derived;
+  unsigned count;
+};
+
+/* Adds the other slots. Whether a slot's base is another one can't be guessed: each pair is
+ * written, and counts where it is. Of a location that is derived twice, the first pair counts.
+ * (Places are bytes, which the compiler takes for parts of anything: so all else is local.) */
+static inline __attribute__((always_inline)) bool add_derived(struct near *near,
+                                                              struct row_pair *pairs,
+                                                              const struct packed_pairs *group,
+                                                              uint64_t shift, uint64_t room) {
+  const struct packed_pairs own = *group;
+  struct near all = *near;
+  for (uint64_t live = own.live & ~live_plain(&own); live != 0; live &= live - 1) {
+    const struct packed_distances at = slot_distances(&own, (unsigned)__builtin_ctzll(live));
+    if ((at.base >= room) | (at.derived >= room))
+      return false;
+    const uint64_t bit = (uint64_t)1 << (shift + at.derived);
+    const uint64_t is_move = (at.base != at.derived) & ((all.derived & bit) == 0);
+    pairs[all.count] = (struct row_pair){(uint8_t)(shift + at.base), (uint8_t)(shift + at.derived)};
+    all.count += (unsigned)is_move;
+    all.derived |= is_move << (shift + at.derived);
+    all.bases |= (uint64_t)1 << (shift + at.base);
+  }
+  *near = all;
+  return true;
+}
+
+/* Takes out the derived places that turned out to be bases, too; how many are left. */
+static unsigned leave_out_bases(uint64_t bases, struct row_pair *pairs, unsigned count) {
+  unsigned kept = 0;
+  for (unsigned i = 0; i < count; i++) {
+    const struct row_pair pair = pairs[i];
+    pairs[kept] = pair;
+    kept += (bases >> pair.derived & 1) == 0;
+  }
+  return kept;
+}
+
+static struct row_moves moves_of(const struct near *near, int64_t value, unsigned count) {
+  const uint64_t used = near->bases | near->derived;
+  return (struct row_moves){
+      .bases = near->bases,
+      .value = (int32_t)value,
+      .low = used == 0 ? 1 : (uint8_t)__builtin_ctzll(used),
+      .high = used == 0 ? 0 : (uint8_t)(ROW_NEAR - 1 - __builtin_clzll(used)),
+      .count = (uint8_t)count,
+  };
+}
+
+bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
+                    const struct packed_record *record) {
+  enum { BEFORE = 24 }; /* the first of several groups needn't have the lowest location */
+  const struct packed_table *table = record->table;
+  if (!has_words(table))
+    return false;
+  struct packed_pairs group = layout_pairs(table, record->layout, record->position);
+  const uint32_t before = group.first < BEFORE ? group.first : BEFORE;
+  const uint32_t first = group.next_at == 0 ? group.first : group.first - before;
+  const uint64_t value = (uint64_t)table->first_class.value + (uint64_t)first * ROW_WORD;
+  struct near near = {0};
+  do {
+    const uint32_t shift = group.first - first;
+    if (group.bad || shift >= ROW_NEAR || group.first >= table->first_class_count)
+      return false;
+    const uint32_t words = table->first_class_count - group.first;
+    const uint32_t room = words < ROW_NEAR - shift ? words : ROW_NEAR - shift;
+    if (!add_plain(&near.bases, &group, shift, room) ||
+        !add_derived(&near, pairs, &group, shift, room))
+      return false;
+  } while (next_group(&group));
+  *moves = moves_of(&near, (int64_t)value,
+                    near.count == 0 ? 0 : leave_out_bases(near.bases, pairs, near.count));
+  return !group.bad && (int64_t)value == moves->value;
+}

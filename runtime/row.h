@@ -31,10 +31,29 @@ struct row_head {
   bool has_registers : 1;
 };
 
+/* How a live set is updated whose places are all within 64 words at the stack pointer: bit n is for
+ * place n. Of a pair of two places, of which the derived one is no base, the distance moves along;
+ * all else that is said of a live set is in one mask. */
+enum { ROW_NEAR = 64, ROW_NOT_NEAR = UINT8_MAX /* as a count */ };
+
+struct row_moves {
+  uint64_t bases;
+  int32_t value;     /* of place 0: bytes from the stack pointer on */
+  uint8_t low, high; /* the lowest and the highest place in use; low > high: there is none */
+  uint8_t count;     /* of derived places, each with its base: the pairs that go with this */
+};
+
+enum { ROW_MOVES_ROOM = ROW_NEAR + 1 };
+
 struct row {
   struct row_head head;
-  struct row_pair pairs[ROW_PAIRS]; /* in the order of the table */
+  struct row_pair pairs[ROW_PAIRS + ROW_MOVES_ROOM]; /* in the order of the table; then moves */
 };
+
+/* Reads how a record's live set is updated, straight from the masks of its groups. `pairs` has room
+ * for ROW_MOVES_ROOM. False: its places aren't so near each other, or it isn't readable. */
+bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
+                    const struct packed_record *record);
 
 /* Reads a record's live set. False: it isn't a row. */
 bool row_read(struct row *row, const struct packed_record *record);

@@ -22,7 +22,9 @@
  *   3. for each derived place as in 1           *derived += *base
  *
  * What has to be remembered is which places are bases and which are done, a bit for each. In nearly
- * all frames the live set is a row (row.h), and these bits are few. Otherwise the bits of a part of
+ * all frames the places are 64 words or fewer at the stack pointer: one mask has the bases, straight
+ * from the live sets' masks, and only moves (row.h) read a second place. Of other rows (row.h) these
+ * bits are few, too. Otherwise the bits of a part of
  * the stack are on hand, the window, and a frame that is larger is gone through window by window.
  * Registers have bits of their own, as their places may be anywhere.
  */
@@ -122,6 +124,46 @@ static inline void update_row(struct open_row *open, stackpack_forward *forward,
   else
     for (size_t i = 0; i < open->row->head.count; i++)
       update_base(place_of(open, open->row->pairs[i].base), forward, closure);
+}
+
+/* ---- Near places ---- */
+
+static inline uintptr_t *near_place(uintptr_t start, unsigned place) {
+  return (uintptr_t *)(start + place * (uintptr_t)WORD);
+}
+
+/* Updates a live set whose places are near each other. False: not all of them are in the stack. */
+static bool update_near(const struct stackpack_walk *walk, const struct row_moves *moves,
+                        const struct row_pair *pairs, stackpack_forward *forward, void *closure) {
+  const struct stackpack_stack *stack = &walk->private_.stack;
+  const uintptr_t start = walk->context.stack_pointer + (uintptr_t)moves->value;
+  const struct row_pair *end = pairs + moves->count;
+  const uintptr_t low = (uintptr_t)near_place(start, moves->low);
+  const uintptr_t high = (uintptr_t)near_place(start, moves->high);
+  if (moves->low > moves->high)
+    return true;
+  if (start % WORD != 0 || !walk_has_word(stack, low) || !walk_has_word(stack, high))
+    return false;
+  for (const struct row_pair *pair = pairs; pair < end; pair++)
+    *near_place(start, pair->derived) -= *near_place(start, pair->base);
+  for (uint64_t bits = moves->bases; bits != 0; bits &= bits - 1)
+    update_base(near_place(start, (unsigned)__builtin_ctzll(bits)), forward, closure);
+  for (const struct row_pair *pair = pairs; pair < end; pair++)
+    *near_place(start, pair->derived) += *near_place(start, pair->base);
+  return true;
+}
+
+/* The same of the frame at hand, by the cache or the table. False: it isn't updated so. */
+static bool update_as_near(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+  const struct cache_entry *entry = walk_entry(walk);
+  struct row_moves moves;
+  struct row_pair pairs[ROW_MOVES_ROOM];
+  if (entry != NULL)
+    return entry->moves.count != ROW_NOT_NEAR &&
+           update_near(walk, &entry->moves, entry->row.pairs + entry->row.head.count, forward,
+                       closure);
+  return row_read_moves(&moves, pairs, record_of(&walk->record)) &&
+         update_near(walk, &moves, pairs, forward, closure);
 }
 
 /* ---- Any places ---- */
@@ -292,7 +334,7 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
                                                  stackpack_forward *forward, void *closure) {
   enum stackpack_walk_answer answer = walk_check_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
-    if (!update_as_row(walk, forward, closure))
+    if (!update_as_near(walk, forward, closure) && !update_as_row(walk, forward, closure))
       answer = update_all(walk, forward, closure);
     if (answer == STACKPACK_WALK_MANAGED)
       update_seconds(&walk->context);
