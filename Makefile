@@ -39,11 +39,13 @@ TOOL_LIBS := -ldwarf -ldw -lelf -liberty -lzstd -ljansson -lZydis -lm
 # The command's rooms (tool/*/) are in an archive, from which tests and measurements take what they need, too.
 FORMAT := $(patsubst %.c,$(BUILD)/%.o,$(wildcard format/*.c elf/*.c))
 RUNTIME := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/*.c))
+UNWINDER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/unwind/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
 ROOMS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tool/ld/%,$(wildcard tool/*/*.c))) $(BUILD)/tool/sizes/report_page.o
 LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c tool/split/*.c elf/machine*.c elf/elf_*.c) \
   tool/memory.c format/checksum.c format/intern.c format/stackmap_v3.c tool/image/problem.c tool/image/clean.c tool/image/input.c tool/image/crel.c)
 SOURCES = $(wildcard format/*.[ch] elf/*.[ch] runtime/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
+SOURCES = $(wildcard format/*.[ch] elf/*.[ch] runtime/*.[ch] runtime/*/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
 
 .PHONY: all
@@ -54,6 +56,8 @@ $(BUILD)/%.o: %.c
 	$(COMPILE) -c -o $@ $<
 
 $(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
+# The unwinder may be on the stack that it walks. GCC leaves out unwind tables on RISC-V.
+$(UNWINDER): FLAGS += -fasynchronous-unwind-tables
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own, of which one is made here; the command
 # puts the numbers into it. The page itself says which style and script may run: by the SHA-256 of what stands between
@@ -71,7 +75,7 @@ $(BUILD)/$(REPORT).o: $(REPORT).S $(BUILD)/$(REPORT).html
 
 # Each file is a member, so that a program takes only the parts that it uses. Names that members share among themselves
 # are hidden, and get a prefix: a user's own names can't collide.
-$(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
+$(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME) $(UNWINDER)
 	rm -rf $@ $(BUILD)/members
 	mkdir -p $(BUILD)/members
 	nm --extern-only --defined-only $^ | awk 'NF == 3 && $$3 !~ /^(stackpack_|__)/ { print $$3, "stackpack_private_" $$3 }' | \
@@ -81,7 +85,7 @@ $(BUILD)/libstackpack.a: $(FORMAT) $(RUNTIME)
 	done
 	$(AR) rcs $@ $(addprefix $(BUILD)/members/,$(notdir $^))
 
-$(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) runtime/libstackpack.map
+$(BUILD)/libstackpack.so: $(FORMAT) $(RUNTIME) $(UNWINDER) runtime/libstackpack.map
 	$(LINK) -shared -Wl,-soname,libstackpack.so.0 -Wl,-z,defs -Wl,--version-script=runtime/libstackpack.map \
 	  -o $@ $(filter %.o,$^)
 
@@ -97,7 +101,6 @@ $(BUILD)/stackpack: $(TOOL) $(BUILD)/tool.a $(RUNTIME) $(FORMAT)
 $(BUILD)/stackpack-ld: $(LINKER)
 	$(LINK) $(MEMORY_ENDS) -o $@ $^ -liberty
 
-include runtime/unwind/rules.mk
 include samples/rules.mk
 include tests/unit/rules.mk
 include tests/fuzz/rules.mk
@@ -130,4 +133,4 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
--include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(TOOL:.o=.d) $(ROOMS:.o=.d) $(LINKER:.o=.d)
+-include $(FORMAT:.o=.d) $(RUNTIME:.o=.d) $(UNWINDER:.o=.d) $(TOOL:.o=.d) $(ROOMS:.o=.d) $(LINKER:.o=.d)

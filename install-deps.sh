@@ -13,7 +13,7 @@ packages=(
   musl-tools binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
   tcl xz-utils                                  # `make corpus`, and what `make bench` compares with
-  libunwind-dev                                 # libstackpack-unwind, which walks stacks by unwind tables
+  libunwind-dev                                 # `make bench` compares with it
   cmake meson ninja-build                       # the example builds
   g++-aarch64-linux-gnu libc6-dev-arm64-cross   # programs for other machines are linked, and run by an emulator
   g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
@@ -54,33 +54,6 @@ newest_llvm() {
   done
 }
 
-# Fetches another machine's packages, with lists of their own, and unpacks them: dpkg's architectures stay as they are.
-fetch() { # ARCHITECTURE FOLDER PACKAGE...
-  local lists=$2/lists apt
-  apt=(apt-get -qq -o APT::Architecture="$1" -o APT::Architectures="$1" -o Dir::State::lists="$lists" -o Dir::Cache="$2"
-    -o Dir::State::status=/dev/null -o Acquire::Retries=3)
-  mkdir -p "$lists/partial" "$2/archives/partial" "$2/root"
-  chmod -R a+rx "$2"
-  "${apt[@]}" update && (cd "$2" && "${apt[@]}" download "${@:3}" && for package in *.deb; do dpkg -x "$package" root; done)
-}
-
-# Puts libunwind for another machine beside the distribution's cross libraries, if the distribution has it; not among them, as it
-# is no package of this machine's.
-install_libunwind() { # MACHINE ARCHITECTURE
-  local folder triplet=$1-linux-gnu target=/usr/local/$1-linux-gnu
-  [[ ! -e $target/include/libunwind.h ]] || return 0
-  [[ -z ${root[*]} ]] || command -v sudo >/dev/null || return 0
-  folder=$(mktemp -d)
-  if fetch "$2" "$folder" libunwind8 libunwind-dev liblzma5 >"$folder/log" 2>&1; then
-    "${root[@]}" mkdir -p "$target/include" "$target/lib"
-    find "$folder/root" -path "*/$triplet/*.so*" -exec "${root[@]}" cp -P -t "$target/lib" {} +
-    "${root[@]}" cp -r "$folder/root/usr/include/$triplet/." "$target/include"
-  else
-    echo "install-deps.sh: this distribution has no libunwind for $1: its walks are not tested" >&2
-  fi
-  rm -rf "$folder"
-}
-
 [[ -r /etc/os-release ]] || fail "unknown distribution: no /etc/os-release (known: Debian 12 and 13, Ubuntu 24.04)"
 # shellcheck disable=SC1091 # the system's file
 distribution=$(. /etc/os-release && echo "$ID ${VERSION_ID-}")
@@ -106,6 +79,4 @@ if [[ -z $llvm ]] || ! installed "${packages[@]}" $(llvm_packages "$llvm"); then
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y "${quiet[@]}" -o DPkg::Lock::Timeout=300 --no-install-recommends "${packages[@]}" $(llvm_packages "$llvm")
 fi
-install_libunwind aarch64 arm64
-install_libunwind riscv64 riscv64
 echo "LLVM $llvm: /usr/lib/llvm-$llvm"

@@ -120,19 +120,30 @@ static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *
   return true;
 }
 
+/* Reads an entry that take_entry has found. False if it is no FDE that can be read. */
+static bool read_fde(const struct cursor *section, struct last_cie *cie, struct cursor *fde,
+                     struct code_range *range) {
+  const size_t place = fde->position;
+  const uint64_t id = cursor_take(fde, 4);
+  if (fde->bad || id == 0 || id > place)
+    return false;
+  if (cie->position != place - (size_t)id)
+    read_cie(cie, fde, place - (size_t)id, section->end);
+  return cie->is_good && fde_range(fde, cie->facts.encoding, range);
+}
+
 bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
                    struct code_range *range) {
-  while (take_entry(section, fde)) {
-    const size_t place = fde->position;
-    const uint64_t id = cursor_take(fde, 4);
-    if (fde->bad || id == 0 || id > place)
-      continue;
-    if (cie->position != place - (size_t)id)
-      read_cie(cie, fde, place - (size_t)id, section->end);
-    if (cie->is_good && fde_range(fde, cie->facts.encoding, range))
+  while (take_entry(section, fde))
+    if (read_fde(section, cie, fde, range))
       return true;
-  }
   return false;
+}
+
+bool eh_frame_at(struct cursor section, struct last_cie *cie, struct cursor *fde,
+                 struct code_range *range) {
+  *cie = (struct last_cie){.position = SIZE_MAX};
+  return take_entry(&section, fde) && read_fde(&section, cie, fde, range);
 }
 
 bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address) {

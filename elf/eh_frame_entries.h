@@ -136,4 +136,8 @@ struct last_cie {
 bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
                    struct code_range *range);
 
+/* The same for the entry at section.position; false if it is no such FDE. */
+bool eh_frame_at(struct cursor section, struct last_cie *cie, struct cursor *fde,
+                 struct code_range *range);
+
 #endif

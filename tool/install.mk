@@ -27,6 +27,7 @@ INSTALLED_ARCHIVES += $(BUILD)/libstackpack.a:$(LIBDIR)/libstackpack.a
 INSTALLED_DATA += \
   runtime/stackpack.h:$(INCLUDEDIR)/stackpack.h \
   runtime/stackpack_check.h:$(INCLUDEDIR)/stackpack_check.h \
+  runtime/stackpack_unwind.h:$(INCLUDEDIR)/stackpack_unwind.h \
   man/stackpack.1:$(MANDIR)/man1/stackpack.1 \
   man/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
   man/stackpack.3:$(MANDIR)/man3/stackpack.3 \

@@ -1,9 +1,8 @@
 /* aarch64.c - what the unwinder knows of AArch64. */
 #ifdef __aarch64__
+#include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
-#include "runtime/unwind/stackpack_unwind.h"
 
-#include <libunwind.h>
 #include <signal.h>
 #include <stddef.h>
 #include <ucontext.h>
@@ -55,7 +54,7 @@ static const struct machine_code resolver[] = {
 /* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo,
  * which is followed by the ucontext: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
-    .pc = UNW_AARCH64_PC,
+    .pc = MACHINE_NO_NUMBER,
     .link = 30,
     .preserved = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29},
     .red_zone = 0,

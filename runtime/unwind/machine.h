@@ -21,11 +21,11 @@ struct machine_code {
   } instructions[MACHINE_CODE_MAX];
 };
 
-enum { MACHINE_CALL_PUSHES = -1 };
+enum { MACHINE_CALL_PUSHES = -1, MACHINE_NO_NUMBER = -1 };
 
 struct unwinder_machine {
-  int pc;   /* libunwind's number of the program counter */
-  int link; /* the register that a call puts the return address into; or: */
+  int pc;   /* DWARF's number of the program counter, or MACHINE_NO_NUMBER */
+  int link; /* the register that a call puts the return address into; or MACHINE_CALL_PUSHES */
   uint8_t preserved[MACHINE_PRESERVED]; /* the registers that a call preserves */
   uint8_t red_zone; /* the bytes below its stack pointer that a function may use */
 

@@ -1,9 +1,8 @@
 /* riscv64.c - what the unwinder knows of RISC-V. */
 #ifdef __riscv
+#include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
-#include "runtime/unwind/stackpack_unwind.h"
 
-#include <libunwind.h>
 #include <signal.h>
 #include <stddef.h>
 #include <ucontext.h>
@@ -34,7 +33,7 @@ static const struct machine_code stubs[] = {
 /* While the kernel's __vdso_rt_sigreturn runs, the stack pointer is the address of a siginfo, which
  * is followed by the ucontext: Linux, arch/riscv/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
-    .pc = UNW_RISCV_PC,
+    .pc = MACHINE_NO_NUMBER,
     .link = 1,
     .preserved = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27},
     .red_zone = 0,

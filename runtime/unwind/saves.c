@@ -16,88 +16,41 @@
  * the frame and has the value that the register has, then both may be loaded, and both are to be
  * updated. To write to the one that isn't loaded any more does no harm: it has the value that is
  * the caller's, so it is a copy of the caller's reference, which is to be updated, too.
- *
- * Rules are opaque here. What they say is found by trial: they are applied to two frames that don't
- * exist, which are at different addresses.
  */
 #include "runtime/unwind/unwinder.h"
 
 #include "runtime/walk.h"
 
-enum { TRIALS = 2 };
-
 /* ---- What the function's rules say ---- */
 
-struct trial {
-  uintptr_t frame_pointer;
-  bool worked;
-  uintptr_t cfa;
-  uintptr_t places[SAVES]; /* 0: not saved */
-};
-
-static struct trial try_rules(const struct unwinder_overlay *unwinder, const struct target *target,
-                              void *rules, unsigned number) {
-  struct trial trial = {.frame_pointer = 0x20000000 + number * 0x300000};
-  struct stackpack_context context = {
-      .pc = target->pc, .stack_pointer = 0x10000000 + number * 0x100000, .known = ~0u};
-  for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
-    context.registers[reg] = 0x30000000 + (reg << 20) + number * 0x700000;
-  context.registers[STACKPACK_FRAME_POINTER] = trial.frame_pointer;
-  struct target nowhere = *target;
-  nowhere.context = &context;
-  nowhere.is_trial = true;
-  unw_cursor_t cursor;
-  unw_word_t cfa;
-  if (unw_init_remote(&cursor, unwinder->space, &nowhere) < 0 ||
-      unw_apply_reg_state(&cursor, rules) < 0 || unw_get_reg(&cursor, UNW_REG_SP, &cfa) < 0)
-    return trial;
-  trial.worked = true;
-  trial.cfa = cfa;
-  for (unsigned i = 0; i < SAVES; i++) {
-    unw_save_loc_t saved;
-    if (unw_get_save_loc(&cursor, unwinder_machine.preserved[i], &saved) >= 0 &&
-        saved.type == UNW_SLT_MEMORY)
-      trial.places[i] = saved.u.addr;
-  }
-  return trial;
-}
-
 struct search {
-  const struct unwinder_overlay *unwinder;
-  const struct target *target;
+  const struct table_entry *entry;
   struct save *saves;
 };
 
-static int look_at_rules(void *token, void *rules, size_t size, unw_word_t start, unw_word_t end) {
-  (void)size, (void)start, (void)end;
-  const struct search *search = token;
-  struct trial trials[TRIALS];
-  for (unsigned number = 0; number < TRIALS; number++)
-    trials[number] = try_rules(search->unwinder, search->target, rules, number);
-  if (!trials[0].worked || !trials[1].worked)
-    return 0;
+static bool look_at_row(void *context, const struct frame_rules *row, struct code_range range) {
+  const struct search *search = context;
+  (void)range;
   for (unsigned i = 0; i < SAVES; i++) {
+    const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
-    const uintptr_t place = trials[0].places[i], other = trials[1].places[i];
-    if (place == 0 || other == 0 || save->from != NOT_SAVED)
+    if (save->from != NOT_SAVED)
       continue;
-    if (place - trials[0].cfa == other - trials[1].cfa)
-      *save = (struct save){FROM_CFA, (int64_t)(place - trials[0].cfa)};
-    else if (place - trials[0].frame_pointer == other - trials[1].frame_pointer)
-      *save = (struct save){FROM_FRAME_POINTER, (int64_t)(place - trials[0].frame_pointer)};
+    if (row->kinds[reg] == RULE_AT)
+      *save = (struct save){FROM_CFA, row->values[reg]};
+    else if (row->kinds[reg] == RULE_AT_EXPRESSION &&
+             expression_is_offset(search->entry->memory, row->values[reg], STACKPACK_FRAME_POINTER,
+                                  &save->offset))
+      save->from = FROM_FRAME_POINTER;
   }
-  return 0;
+  return true;
 }
 
-void saves_find(const struct unwinder_overlay *unwinder, const struct target *target,
-                struct save saves[SAVES]) {
-  struct target copy = *target;
-  struct search search = {unwinder, target, saves};
-  unw_cursor_t cursor;
+void saves_find(const struct table_entry *entry, struct save saves[SAVES]) {
+  struct search search = {entry, saves};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){NOT_SAVED, 0};
-  if (unw_init_remote(&cursor, unwinder->space, &copy) >= 0)
-    unw_reg_states_iterate(&cursor, look_at_rules, &search);
+  frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
 }
 
 /* ---- Where the registers are ---- */
@@ -124,9 +77,9 @@ static uintptr_t place_of(const struct save *save, const struct target *target, 
   const struct stackpack_context *context = target->context;
   uintptr_t place = 0;
   if (save->from == FROM_CFA)
-    place = cfa + (uintptr_t)save->offset;
+    place = cfa + (uintptr_t)(intptr_t)save->offset;
   else if (save->from == FROM_FRAME_POINTER && walk_knows(context, STACKPACK_FRAME_POINTER))
-    place = walk_register(context, STACKPACK_FRAME_POINTER) + (uintptr_t)save->offset;
+    place = walk_register(context, STACKPACK_FRAME_POINTER) + (uintptr_t)(intptr_t)save->offset;
   return place >= context->stack_pointer && place < cfa && target_has_word(target, place) ? place
                                                                                           : 0;
 }

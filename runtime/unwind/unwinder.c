@@ -2,17 +2,14 @@
  *
  * A context says where a computation will go on, and what its registers will be: of the stack
  * pointer and the program counter it has the values, of the others the places from which they will
- * be loaded. A step works out the same for the caller. libunwind is given the context as its
- * innermost frame (target.c) and the rules for its address (rules.c), and applies them:
+ * be loaded. A step works out the same for the caller, by the rules for the frame's address
+ * (rules.c):
  *
  *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", from which the
- *     rules compute all else (DWARF 5, 6.4). It is asked for as such. libgcc's _Unwind_GetGR, asked
- *     for the stack pointer as register 7, reads through a null pointer, as no frame has saved it.
+ *     rules compute all else (DWARF 5, 6.4).
  *   - A register that the frame has saved is where the rules say, in the stack.
  *   - One that it hasn't touched is where it was: in a place that an inner frame saved it in, or in
  *     the context that the walk started with. To write there is to change the register.
- *
- * libunwind's cursor lives as long as one step, so that a walk may come with any frame at any time.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -27,22 +24,12 @@ static struct unwinder_overlay *overlay_of(struct stackpack_unwinder *unwinder) 
 enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder) {
   struct unwinder_overlay *overlay = overlay_of(unwinder);
   *overlay = (struct unwinder_overlay){0};
-  unw_accessors_t accessors = target_accessors; /* which libunwind copies */
-  overlay->space = unw_create_addr_space(&accessors, 0);
-  if (overlay->space == NULL)
-    return STACKPACK_NO_MEMORY;
-  unw_set_caching_policy(overlay->space, UNW_CACHE_NONE);
-  const enum stackpack_error error = rules_open(overlay);
-  if (error != STACKPACK_OK)
-    stackpack_unwinder_close(unwinder);
-  return error;
+  return rules_open(overlay);
 }
 
 void stackpack_unwinder_close(struct stackpack_unwinder *unwinder) {
   struct unwinder_overlay *overlay = overlay_of(unwinder);
   free(overlay->rules);
-  if (overlay->space != NULL)
-    unw_destroy_addr_space(overlay->space);
   *overlay = (struct unwinder_overlay){0};
 }
 
@@ -90,31 +77,49 @@ void keep_register(struct stackpack_context *to, unsigned reg, const struct stac
   to->seconds[reg] = from->seconds[other];
 }
 
-/* Sets a register of the caller. False if its place is outside the stack. */
-static bool find_register(unw_cursor_t *cursor, const struct target *target, unsigned reg,
-                          uintptr_t cfa, struct stackpack_context *caller) {
-  const struct stackpack_context *context = target->context;
-  unw_save_loc_t saved;
-  unw_word_t value;
-  if (unw_get_save_loc(cursor, (int)reg, &saved) < 0 || saved.type == UNW_SLT_NONE)
+/* Where a rule finds a register's value in the caller. */
+struct found {
+  enum { NOWHERE, IN_REGISTER, IN_MEMORY, COMPUTED } where;
+  uintptr_t word; /* the register's number, the address, or the value */
+};
+
+/* Applies the rule of a register. False if its expression can't be evaluated. */
+static bool apply_rule(const struct rules *rules, struct target *target, unsigned reg,
+                       uintptr_t cfa, struct found *found) {
+  const int32_t value = rules->row.values[reg];
+  const enum frame_rule rule = rules->row.kinds[reg];
+  const bool is_place = rule == RULE_AT || rule == RULE_AT_EXPRESSION;
+  *found = (struct found){NOWHERE, 0};
+  switch (rule) {
+  case RULE_LOST:
     return true;
-  if (saved.type == UNW_SLT_REG) {
-    if (saved.u.regnum >= 0 && saved.u.regnum < STACKPACK_REGISTERS)
-      keep_register(caller, reg, context, (unsigned)saved.u.regnum);
+  case RULE_SAME:
+    *found = (struct found){IN_REGISTER, reg};
     return true;
+  case RULE_REGISTER:
+    *found = (struct found){IN_REGISTER, (uintptr_t)(intptr_t)value};
+    return true;
+  case RULE_AT:
+  case RULE_IS:
+    found->word = cfa + (uintptr_t)(intptr_t)value;
+    break;
+  case RULE_AT_EXPRESSION:
+  case RULE_IS_EXPRESSION:
+    if (!expression_evaluate(rules->memory, value, target, &cfa, &found->word))
+      return false;
+    break;
   }
-  if (context->is_exact != 0 && !saves_are_possible(context, cfa, saved.u.addr)) {
-    keep_register(caller, reg, context, reg); /* it has been restored: see saves.c */
-    return true;
-  }
-  if (!target_has_word(target, saved.u.addr) || unw_get_reg(cursor, (int)reg, &value) < 0)
+  found->where = is_place ? IN_MEMORY : COMPUTED;
+  return true;
+}
+
+static bool find_cfa(const struct rules *rules, struct target *target, uintptr_t *cfa) {
+  const struct frame_rules *row = &rules->row;
+  if (row->cfa == RULE_IS_EXPRESSION)
+    return expression_evaluate(rules->memory, row->cfa_value, target, NULL, cfa);
+  if (!target_register(target, row->cfa_register, cfa))
     return false;
-  /* Where the rule computes the value itself, and no place, libunwind gives the value as one. */
-  uintptr_t *place = (uintptr_t *)saved.u.addr;
-  if (value == *place)
-    stackpack_context_save(caller, reg, place);
-  else
-    stackpack_context_set(caller, reg, value);
+  *cfa += (uintptr_t)(intptr_t)row->cfa_value;
   return true;
 }
 
@@ -122,41 +127,86 @@ static bool find_register(unw_cursor_t *cursor, const struct target *target, uns
  * places of glibc's _dl_runtime_resolve: they leave out what the stub before it has pushed, the
  * return address uppermost, so that this is above the CFA; and at its end they still name that
  * place, below the stack pointer then, when the register has the return address again. */
-static void mend_return(unw_cursor_t *cursor, const struct stackpack_context *context,
-                        unw_word_t *pc, unw_word_t *stack_pointer) {
+static void mend_return(const struct rules *rules, const struct target *target, struct found *found,
+                        uintptr_t *stack_pointer) {
+  const struct stackpack_context *context = target->context;
   const int link = unwinder_machine.link;
-  unw_save_loc_t saved;
-  if (link == MACHINE_CALL_PUSHES || unw_get_save_loc(cursor, link, &saved) < 0 ||
-      saved.type != UNW_SLT_MEMORY)
+  if (link == MACHINE_CALL_PUSHES || rules->return_register != link || found->where != IN_MEMORY)
     return;
-  if (saved.u.addr >= *stack_pointer)
-    *stack_pointer = saved.u.addr + WORD;
-  if (context->is_exact != 0 && saved.u.addr < context->stack_pointer &&
+  if (found->word >= *stack_pointer)
+    *stack_pointer = found->word + WORD;
+  if (context->is_exact != 0 && found->word < context->stack_pointer &&
       walk_knows(context, (unsigned)link))
-    *pc = walk_register(context, (unsigned)link);
+    *found = (struct found){IN_REGISTER, (uintptr_t)link};
+}
+
+/* The return address. False if it can't be read. */
+static bool read_return(struct target *target, const struct found *found, uintptr_t *pc) {
+  switch (found->where) {
+  case IN_REGISTER: /* the program counter is what a call replaces */
+    return found->word != (uintptr_t)unwinder_machine.pc &&
+           target_register(target, found->word, pc);
+  case IN_MEMORY:
+    return target_read(target, found->word, pc);
+  case NOWHERE: /* DWARF 5, 6.4.4: the outermost frame's */
+  case COMPUTED:
+    break;
+  }
+  *pc = found->word;
+  return true;
+}
+
+/* Sets a register of the caller. False if its place is outside the stack, or can't be computed. */
+static bool find_register(const struct rules *rules, struct target *target, unsigned reg,
+                          uintptr_t cfa, uintptr_t stack_pointer,
+                          struct stackpack_context *caller) {
+  const struct stackpack_context *context = target->context;
+  struct found found;
+  uintptr_t value;
+  if (!apply_rule(rules, target, reg, cfa, &found))
+    return false;
+  /* It has been restored, if it can't have been saved: see saves.c. */
+  if (found.where == IN_MEMORY && context->is_exact != 0 &&
+      !saves_are_possible(context, stack_pointer, found.word))
+    found = (struct found){IN_REGISTER, reg};
+  if (found.where == IN_REGISTER) {
+    if (found.word < STACKPACK_REGISTERS)
+      keep_register(caller, reg, context, (unsigned)found.word);
+  } else if (found.where == IN_MEMORY) {
+    if (!target_read(target, found.word, &value))
+      return false;
+    stackpack_context_save(caller, reg, (uintptr_t *)found.word);
+  } else if (found.where == COMPUTED) {
+    stackpack_context_set(caller, reg, found.word);
+  }
+  return true;
+}
+
+static enum stackpack_unwound cannot_apply(struct unwinder_overlay *unwinder,
+                                           const struct target *target) {
+  return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
+                                   ? target->reason
+                                   : STACKPACK_UNWINDER_BAD_TABLE);
 }
 
 static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct target *target,
-                                    struct rules *rules, struct stackpack_context *caller) {
-  unw_cursor_t cursor;
-  unw_word_t pc, stack_pointer;
-  if (unw_init_remote(&cursor, unwinder->space, target) < 0 ||
-      unw_apply_reg_state(&cursor, rules->words) < 0 || unw_get_reg(&cursor, UNW_REG_IP, &pc) < 0 ||
-      unw_get_reg(&cursor, UNW_REG_SP, &stack_pointer) < 0)
-    return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
-                                     ? target->reason
-                                     : STACKPACK_UNWINDER_BAD_TABLE);
-  mend_return(&cursor, target->context, &pc, &stack_pointer);
-  /* libunwind takes a return address at address 0 for one that the rules leave undefined. */
+                                    const struct rules *rules, struct stackpack_context *caller) {
+  uintptr_t cfa, pc;
+  struct found found;
+  if (!find_cfa(rules, target, &cfa) ||
+      !apply_rule(rules, target, rules->return_register, cfa, &found))
+    return cannot_apply(unwinder, target);
+  uintptr_t stack_pointer = cfa;
+  mend_return(rules, target, &found, &stack_pointer);
+  if (!read_return(target, &found, &pc))
+    return cannot_apply(unwinder, target);
   if (pc == 0)
-    return target_has_word(target, stack_pointer - WORD)
-               ? STACKPACK_OUTERMOST
-               : not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+    return STACKPACK_OUTERMOST;
   *caller =
       (struct stackpack_context){.pc = walk_strip_signature(pc), .stack_pointer = stack_pointer};
   for (unsigned i = 0; i < SAVES; i++)
-    if (!find_register(&cursor, target, unwinder_machine.preserved[i], stack_pointer, caller))
-      return not_unwound(unwinder, STACKPACK_UNWINDER_OUT_OF_STACK);
+    if (!find_register(rules, target, unwinder_machine.preserved[i], cfa, stack_pointer, caller))
+      return cannot_apply(unwinder, target);
   if (target->context->is_exact != 0)
     saves_complete(target, rules->saves, stack_pointer, caller);
   return STACKPACK_UNWOUND;
@@ -186,11 +236,11 @@ static enum stackpack_unwound step(struct unwinder_overlay *unwinder, struct tar
                                    struct stackpack_context *caller) {
   if (stub_caller(&unwinder_machine.linker, target, caller))
     return STACKPACK_UNWOUND;
-  struct rules *rules = rules_find(unwinder, target);
+  const struct rules *rules = rules_find(unwinder, target);
   if (rules == NULL)
     return step_without_rules(unwinder, target, caller);
-  return rules->returns_from_signal != 0 ? step_below_signal(unwinder, target, caller)
-                                         : apply(unwinder, target, rules, caller);
+  return rules->returns_from_signal ? step_below_signal(unwinder, target, caller)
+                                    : apply(unwinder, target, rules, caller);
 }
 
 enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,

@@ -2,62 +2,79 @@
 #ifndef STACKPACK_UNWINDER_H
 #define STACKPACK_UNWINDER_H
 
+#include "elf/frame_rules.h"
+#include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
-#include "runtime/unwind/stackpack_unwind.h"
-
-#include <libunwind.h>
-#include <stddef.h>
 
 enum { WORD = sizeof(uintptr_t) };
 
-/* What lies over struct stackpack_unwinder. */
+/* The contents of struct stackpack_unwinder. */
 struct unwinder_overlay {
-  unw_addr_space_t space; /* libunwind's: the functions of target.c */
-  void *rules;            /* rules.c: from calloc */
-  size_t rules_size;      /* of one call site's rules, as libunwind has them */
+  struct rules *rules; /* rules.c: from calloc */
   enum stackpack_unwinder_reason reason;
 };
 _Static_assert(sizeof(struct unwinder_overlay) <= sizeof(struct stackpack_unwinder),
                "room for an unwinder");
 
-/* One frame, as libunwind sees it: through the functions of target.c. */
+/* ---- target.c: the frame that is unwound ---- */
+
 struct target {
   struct stackpack_stack stack;
   const struct stackpack_context *context;
-  uintptr_t pc;                       /* an address within the instruction that is being executed */
-  uintptr_t tables_start, tables_end; /* the segment of the unwind tables that are read, */
-  const void *module;                 /* and what they are of: a struct link_map */
-  enum stackpack_unwinder_reason reason; /* why one of the functions failed */
-  bool is_trial;                         /* memory that can't be read is 0 */
+  uintptr_t pc; /* an address within the instruction that is being executed */
+  enum stackpack_unwinder_reason reason; /* why a function below returned false */
 };
-
-/* target.c */
-extern const unw_accessors_t target_accessors;
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context);
 bool target_has_word(const struct target *target, uintptr_t address);
 
-/* signal.c: whether the code at pc is the return from a signal handler; and what lies beneath such
- * a frame. False if that is out of the stack. */
+/* Reads an aligned word of the stack, or a register by DWARF's number. False if it isn't there. */
+bool target_read(struct target *target, uintptr_t address, uintptr_t *value);
+bool target_register(struct target *target, uint64_t reg, uintptr_t *value);
+
+/* ---- tables.c, expression.c: reading unwind tables ---- */
+
+struct table_entry {
+  struct cursor memory; /* that has the tables: positions in `fde` count from its start */
+  struct last_cie cie;
+  struct cursor fde;
+  struct code_range function;
+};
+
+/* Finds the entry that covers an address: STACKPACK_UNWINDER_NO_REASON, or why there is none. */
+enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entry);
+
+/* Evaluates the expression at a place in `memory`, as a rule (frame_rules.h) names it. It starts with
+ * *cfa on its stack, or with nothing where that is NULL. False, perhaps with target->reason. */
+bool expression_evaluate(struct cursor memory, int32_t place, struct target *target,
+                         const uintptr_t *cfa, uintptr_t *result);
+
+/* Whether the expression is register `reg` + *offset, and no more. */
+bool expression_is_offset(struct cursor memory, int32_t place, unsigned reg, int32_t *offset);
+
+/* ---- signal.c, stub.c: frames without usable tables ---- */
+
+/* Whether the code at pc is the return from a signal handler; and the frame beneath such a frame.
+ * False if that is out of the stack. */
 bool signal_returns_at(uintptr_t pc);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
-/* stub.c: the caller of a frame that is in one of the stubs: of a linker's, which have no unwind
+/* The caller of a frame that is in one of the stubs: of a linker's, which have no unwind
  * table, or of the dynamic linker's, which have a wrong one. */
 bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
                  struct stackpack_context *caller);
 
-/* Copies what *from knows of register `other` to register `reg` of *to. */
+/* Copies the place or value of register `other` of *from to register `reg` of *to. */
 void keep_register(struct stackpack_context *to, unsigned reg, const struct stackpack_context *from,
                    unsigned other);
 
-/* saves.c: where a function saves each of unwinder_machine.preserved. */
+/* ---- saves.c: the places where a function saves each of unwinder_machine.preserved ---- */
+
 enum { SAVES = MACHINE_PRESERVED };
 struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
-  int64_t offset;
+  int32_t offset;
 };
-void saves_find(const struct unwinder_overlay *unwinder, const struct target *target,
-                struct save saves[SAVES]);
+void saves_find(const struct table_entry *entry, struct save saves[SAVES]);
 
 /* Whether a function that was interrupted can have saved a register at `place`. */
 bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place);
@@ -66,20 +83,21 @@ bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, 
 void saves_complete(const struct target *target, const struct save saves[SAVES], uintptr_t cfa,
                     struct stackpack_context *caller);
 
-/* rules.c: the rules by which the frame of a call site is unwound. */
+/* ---- rules.c: the rules of call sites, remembered ---- */
+
 struct rules {
-  uintptr_t pc;                       /* the target's; 0 in an empty entry */
-  uint64_t returns_from_signal;       /* not 0: a signal handler returns to there */
-  uintptr_t tables_start, tables_end; /* rules may be expressions, which are read from there, */
-  const void *module;                 /* or from elsewhere in the module */
-  uint64_t has_saves;                 /* not 0: `saves` is known */
-  struct save saves[SAVES];           /* of an instruction at which a signal came */
-  uint64_t words[];                   /* as unw_apply_reg_state takes them */
+  uintptr_t pc;             /* the target's; 0 in an empty entry */
+  struct cursor memory;     /* that the rules' expressions are in */
+  struct frame_rules row;   /* that holds at pc */
+  uint8_t return_register;  /* below FRAME_REGISTERS: its rule is that of the return address */
+  bool returns_from_signal; /* a signal handler returns to there */
+  bool has_saves;           /* `saves` counts */
+  struct save saves[SAVES]; /* of an instruction at which a signal came */
 };
 enum stackpack_error rules_open(struct unwinder_overlay *unwinder);
 void rules_forget(struct unwinder_overlay *unwinder);
 
 /* NULL, and target->reason, where there are none. Valid until the next call. */
-struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target);
+const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target);
 
 #endif

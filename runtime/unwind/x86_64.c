@@ -1,9 +1,8 @@
 /* x86_64.c - what the unwinder knows of x86-64. */
 #ifdef __x86_64__
+#include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
-#include "runtime/unwind/stackpack_unwind.h"
 
-#include <libunwind.h>
 #include <stddef.h>
 #include <ucontext.h>
 
@@ -38,7 +37,7 @@ static const struct machine_code stubs[] = {
 /* While __restore_rt runs, the stack pointer is the ucontext's address: Linux,
  * arch/x86/kernel/signal_64.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
-    .pc = UNW_X86_64_RIP,
+    .pc = 16, /* AMD64 psABI, figure 3.36: the return address */
     .link = MACHINE_CALL_PUSHES,
     .preserved = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12, STACKPACK_R13, STACKPACK_R14,
                   STACKPACK_R15},

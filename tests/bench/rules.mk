@@ -47,11 +47,11 @@ include tests/bench/shadow-stack/rules.mk
 
 BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk walk-registers) $(SHADOW_STACKS)
 
-# What unwinding costs, where libunwind is.
-ifeq ($(UNWIND),yes)
+# Unwinding beside libunwind, where that is.
+ifeq ($(shell pkg-config --exists libunwind && echo yes),yes)
 $(BUILD)/tests/bench/unwind.o: CPPFLAGS += -Iruntime
-$(BUILD)/tests/bench/unwind: $(BUILD)/tests/bench/unwind.o $(UNWIND_OBJECTS) $(RUNTIME) $(FORMAT)
-	$(LINK) -o $@ $^ $(UNWIND_LIBS) -lunwind
+$(BUILD)/tests/bench/unwind: $(BUILD)/tests/bench/unwind.o $(UNWINDER) $(RUNTIME) $(FORMAT)
+	$(LINK) -o $@ $^ -lunwind
 
 .PHONY: bench-unwind
 bench: bench-unwind

@@ -4,7 +4,7 @@
  * The stack is of C functions that keep no frame pointer, with the C library's qsort in between. All
  * take turns, and each gets the median of its times. Prints JSON.
  */
-#include "runtime/unwind/stackpack_unwind.h"
+#include "runtime/stackpack_unwind.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

@@ -6,7 +6,8 @@ import sys
 
 top = pathlib.Path(sys.argv[1])
 LEVELS = {"format": 0, "elf": 1, "runtime": 2, "tool": 3}
-INSTALLED = {"runtime/stackpack_check.h": "stackpack.h"}  # where it is installed, too, the one is beside the other
+# Where they are installed, too, the one is beside the other.
+INSTALLED = {"runtime/stackpack_check.h": "stackpack.h", "runtime/stackpack_unwind.h": "stackpack.h"}
 
 
 def level(folder):

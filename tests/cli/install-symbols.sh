@@ -2,7 +2,8 @@
 # Both libraries export exactly the functions that the public headers declare; those of the shared one have a version.
 . "$TOP/tests/cli/common.sh"
 
-"$LLVM/bin/clang" -x c -std=c11 -fsyntax-only -Xclang -ast-dump=json "$TOP/runtime/stackpack_check.h" >header.json
+printf '#include "%s"\n' stackpack_check.h stackpack_unwind.h >headers.c
+"$LLVM/bin/clang" -std=c11 -I"$TOP/runtime" -fsyntax-only -Xclang -ast-dump=json headers.c >header.json
 python3 - >declared <<'PYTHON'
 import json
 

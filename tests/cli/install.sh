@@ -6,7 +6,7 @@
 install_tree
 prefix=installed/opt/stackpack
 (cd $prefix && find . ! -type d | sort) >files
-for file in bin/stackpack bin/stackpack-ld include/stackpack.h include/stackpack_check.h lib/libstackpack.a lib/libstackpack.so \
+for file in bin/stackpack bin/stackpack-ld include/stackpack.h include/stackpack_check.h include/stackpack_unwind.h lib/libstackpack.a lib/libstackpack.so \
   lib/libstackpack.so.0 lib/pkgconfig/stackpack.pc lib/cmake/stackpack/stackpackConfig.cmake \
   lib/cmake/stackpack/stackpackConfigVersion.cmake libexec/stackpack/ld share/man/man1/stackpack.1 \
   share/man/man1/stackpack-ld.1 share/man/man3/stackpack.3 share/bash-completion/completions/stackpack \

@@ -1,19 +1,18 @@
 #!/bin/bash
-# As unwind-mixed.sh, on AArch64 and RISC-V, by qemu: libstackpack-unwind is built for them and walks stacks of managed
+# As unwind-mixed.sh, on AArch64 and RISC-V, by qemu: libstackpack is built for them and walks stacks of managed
 # frames, C++, the C library and signals. And signals at any instruction: see unwind/interrupted.c.
 . "$TOP/tests/cli/common.sh"
 
 here=$TOP/tests/cli/unwind
 . "$here/references.sh"
 
-# Of this machine: the folder of its libunwind, tools, and options.
+# The tools of a machine, and options.
 choose_machine() { # MACHINE
   machine=$1 triplet=$1-linux-gnu
-  libunwind=/usr/local/$triplet
-  emulator=("qemu-$machine" -L "/usr/$triplet" -E "LD_LIBRARY_PATH=$libunwind/lib")
+  emulator=("qemu-$machine" -L "/usr/$triplet")
   clang=("$LLVM/bin/clang" "--target=$triplet" -std=c17)
   llc=("$LLVM/bin/llc" -relocation-model=static -filetype=obj)
-  flags=(-O2 -g -D_GNU_SOURCE -fno-pie -fomit-frame-pointer -fasynchronous-unwind-tables -I"$here" -I"$TOP/runtime" -I"$TOP/runtime/unwind")
+  flags=(-O2 -g -D_GNU_SOURCE -fno-pie -fomit-frame-pointer -fasynchronous-unwind-tables -I"$here" -I"$TOP/runtime")
   linkers=(lld bfd)
   [[ $machine == riscv64 ]] || return 0
   clang+=(-march=rv64gc)
@@ -21,16 +20,11 @@ choose_machine() { # MACHINE
   linkers=(lld) # GNU ld 2.40 crashes on LLVM's debug information
 }
 
-build_library() {
-  make_library "$machine" UNWIND=yes CFLAGS="-O2 -g -I$libunwind/include" "$PWD/$machine/libstackpack-unwind.a"
-}
-
 link() { # lld|bfd OUTPUT OBJECT-OR-OPTION...
   local linker=$1 output=$2 options=()
   shift 2
   [[ $linker != lld ]] || options=(-B"$LLVM/bin/" -fuse-ld=lld)
-  "$triplet-g++" "${options[@]}" -no-pie "$@" "$machine/libstackpack-unwind.a" "$machine/libstackpack.a" -L"$libunwind/lib" \
-    -Wl,--allow-shlib-undefined -Wl,-rpath-link,"$libunwind/lib" -lunwind-generic -o "$output"
+  "$triplet-g++" "${options[@]}" -no-pie "$@" "$machine/libstackpack.a" -o "$output"
 }
 
 # Both walkers, before and after packing, print what the plain program does, and count the same frames.
@@ -73,9 +67,8 @@ checked=
 for one in "${other_machines[@]}"; do
   can_run "$one" || continue
   choose_machine "$one"
-  [[ -e $libunwind/include/libunwind.h ]] || { echo "no libunwind for $machine"; continue; }
   checked+=" $machine"
-  build_library
+  make_library "$machine" CFLAGS="-O2 -g"
   "${clang[@]}" "${flags[@]}" -c "$here/collector.c" -o collector.o
   "${clang[@]}" "${flags[@]}" -DPLAIN -c "$here/collector.c" -o plain-collector.o
   "${clang[@]}" "${flags[@]}" -c "$here/managed.c" -o plain-managed.o
@@ -101,4 +94,4 @@ for one in "${other_machines[@]}"; do
     check_signals "$linker" "$now"
   done
 done
-[[ -n $checked ]] || skip "no libunwind for another machine in this distribution"
+[[ -n $checked ]] || skip "no emulator"

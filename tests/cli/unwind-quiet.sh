@@ -1,10 +1,7 @@
 #!/bin/bash
 # A walk by unwind tables allocates nothing, and makes no system call but one (which blocks signals, or tells what can be
-# read): not even when all call sites are new. Nor does another thread that is within the dynamic linker's lock hold it up. And linking the library leaves the
-# C++ compiler's unwinder in its place.
+# read): not even when all call sites are new. Nor does another thread that is within the dynamic linker's lock hold it up.
 . "$TOP/tests/cli/common.sh"
-
-[[ -e $BUILD/libstackpack-unwind.a ]] || skip "no libunwind"
 
 cat >quiet.c <<'C'
 #include "stackpack_unwind.h"
@@ -147,52 +144,11 @@ int main(void) {
   _exit(0);
 }
 C
-flags=(-std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -Wall -Wextra -I"$TOP/runtime" -I"$TOP/runtime/unwind")
-if nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null; then
-  sanitized=yes # which takes malloc's place: so the library is built without
-  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c "$TOP"/runtime/unwind/*.c -lunwind-generic \
-    -o quiet
+flags=(-std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -Wall -Wextra -I"$TOP/runtime")
+if nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null; then # which takes malloc's place: so the library is built without
+  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c "$TOP"/runtime/unwind/*.c -o quiet
 else
-  sanitized=no
-  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$BUILD/libstackpack-unwind.a" "$BUILD/libstackpack.a" -lunwind-generic -o quiet
+  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$BUILD/libstackpack.a" -o quiet
 fi
 expect_status 0 ./quiet
 expect_output '^[1-9][0-9]* frames$'
-
-# Exceptions are still thrown by the C++ compiler's library, though libunwind has functions of the same names.
-cat >throws.cc <<'CC'
-#include "stackpack_unwind.h"
-#include <cstdio>
-int main() {
-  stackpack_unwinder unwinder;
-  if (stackpack_unwinder_open(&unwinder) != STACKPACK_OK)
-    return 1;
-  try {
-    throw 7;
-  } catch (int thrown) {
-    printf("%d\n", thrown);
-  }
-  stackpack_unwinder_close(&unwinder);
-  return 0;
-}
-CC
-if [[ $sanitized == no ]]; then
-  ln -s "$BUILD/libstackpack.so" libstackpack.so.0
-  ln -s "$BUILD/libstackpack-unwind.so" libstackpack-unwind.so.0
-  "$LLVM/bin/clang++" -O2 -I"$TOP/runtime" -I"$TOP/runtime/unwind" throws.cc -Wl,-rpath,"$PWD" ./libstackpack-unwind.so.0 \
-    ./libstackpack.so.0 -o throws
-  expect_status 0 env LD_DEBUG=bindings LD_DEBUG_OUTPUT=bindings ./throws
-  expect_output '^7$'
-  grep -E "to .*libgcc_s.*_Unwind_RaiseException" bindings.* >/dev/null || fail "the exception wasn't thrown by libgcc"
-  ! grep -E "to .*libunwind.*_Unwind_RaiseException" bindings.* || fail "the exception was thrown by libunwind"
-
-  # In a static program, too, by what pkg-config adds for one.
-  read -ra libs < <(sed -n 's/^Libs.private: //p' "$TOP/runtime/unwind/stackpack-unwind.pc.in")
-  for linker in lld bfd; do
-    "$LLVM/bin/clang++" -fuse-ld=$linker -static -O2 -I"$TOP/runtime" -I"$TOP/runtime/unwind" throws.cc \
-      "$BUILD/libstackpack-unwind.a" "$BUILD/libstackpack.a" "${libs[@]}" -Wl,-Map,map -o throws
-    expect_status 0 ./throws
-    expect_output '^7$'
-    ! grep -E 'libunwind\.a\(.*RaiseException' map || fail "$linker: exceptions are libunwind's"
-  done
-fi

@@ -5,7 +5,7 @@
 
 UNIT_HELPERS := suite bytes v3_writer model model_check numbers generator elf_writer
 UNIT_HELPERS := $(filter $(basename $(notdir $(wildcard tests/unit/*.c))),$(UNIT_HELPERS))
-UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS) $(if $(filter yes,$(UNWIND)),,unwinder),$(basename $(notdir $(wildcard tests/unit/*.c))))
+UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS),$(basename $(notdir $(wildcard tests/unit/*.c))))
 
 UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
 UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
@@ -22,10 +22,7 @@ RANDOM_PROGRAM := $(BUILD)/tests/oracle/random_program
 $(RANDOM_PROGRAM): $(RANDOM_PROGRAM).o $(filter-out %/suite.o,$(UNIT_HELPER_OBJECTS)) $(FORMAT) $(RUNTIME)
 	$(LINK) -o $@ $^ $(UNIT_LIBS)
 
-# The unwinder's.
-$(BUILD)/tests/unit/unwinder: $(UNWIND_OBJECTS)
-$(BUILD)/tests/unit/unwinder: UNIT_LIBS += $(UNWIND_LIBS)
-$(BUILD)/tests/unit/unwinder.o: CPPFLAGS += -Iruntime
+$(BUILD)/tests/unit/unwinder: $(UNWINDER)
 
 # The programs that look at themselves have a stack map of their own, in assembly. The section is read-only, as LLVM's
 # assembler wants it, and holds absolute addresses: so they are linked at a fixed address.

@@ -4,7 +4,7 @@
  * every instruction: in prologues and epilogues, in the stubs through which libraries are called, and
  * in the C library. From each it must get to the same frame, and find the same registers.
  */
-#include "runtime/unwind/stackpack_unwind.h"
+#include "runtime/stackpack_unwind.h"
 #include "suite.h"
 
 #include <pthread.h>

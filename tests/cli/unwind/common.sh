@@ -1,9 +1,8 @@
 # shellcheck shell=bash
 # What the tests of the unwinding walker share, after tests/cli/common.sh.
 
-[[ -e $BUILD/libstackpack-unwind.a ]] || skip "no libunwind"
 here=$TOP/tests/cli/unwind
-flags=(-O2 -g -D_GNU_SOURCE -Wall -Wextra -fomit-frame-pointer -I"$here" -I"$TOP/runtime" -I"$TOP/runtime/unwind")
+flags=(-O2 -g -D_GNU_SOURCE -Wall -Wextra -fomit-frame-pointer -I"$here" -I"$TOP/runtime")
 ! nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null || flags+=(-fsanitize=address,undefined)
 cxx=$(sed 's/gcc/g++/; s/^cc/c++/; s/clang/clang++/' <<<"$CC")
 
@@ -16,6 +15,6 @@ llc=("$LLVM/bin/llc" -relocation-model=static -filetype=obj)
 "$cxx" "${flags[@]}" -fno-sanitize=all -c "$here/native.cc" -o native.o
 
 link_references() { # PROGRAM [OPTION...]: from native.o, managed.o and collector.o
-  "$cxx" "${flags[@]}" -no-pie -B"$LLVM/bin/" -fuse-ld=lld native.o managed.o collector.o "$BUILD/libstackpack-unwind.a" \
-    "$BUILD/libstackpack.a" -lunwind-generic -o "$@"
+  "$cxx" "${flags[@]}" -no-pie -B"$LLVM/bin/" -fuse-ld=lld native.o managed.o collector.o \
+    "$BUILD/libstackpack.a" -o "$@"
 }

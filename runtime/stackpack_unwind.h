@@ -4,7 +4,7 @@
  * may run on top of all that. None of these frames has a stack map, and few keep a frame pointer.
  * What every one of them has is an entry in `.eh_frame`, as exceptions need it: how large the frame
  * is at each instruction, and where it has put the registers that belong to its caller. This
- * library lets a walk (see "Walking a stack" in stackpack.h) pass them by way of libunwind:
+ * part of libstackpack lets a walk (see "Walking a stack" in stackpack.h) pass them:
  *
  *   static struct stackpack_unwinder unwinder;
  *   static struct stackpack_walker walker = {.process = &process,
@@ -23,10 +23,9 @@
  *
  * What a step does, and what it doesn't:
  * - It allocates nothing: all memory is taken by stackpack_unwinder_open.
- * - It takes no lock that other threads can hold for long. Unwind tables are found by
- *   _dl_find_object (glibc 2.35), which needs no lock; so a thread may have been stopped within
- *   dlopen or a throw. libunwind's own lock is held for some instructions when a call site is met
- *   for the first time, with all signals blocked: no thread can be stopped there by a signal.
+ * - It takes no lock. Unwind tables are found by _dl_find_object (glibc 2.35), which needs none; so a
+ *   thread may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr
+ *   only: there no thread may be stopped within dlopen or dlclose.
  * - It reads the stack within the bounds of the walk only, and the program's own unwind tables; of
  *   code, what the kernel says can be read.
  * - It is safe in a signal handler that doesn't interrupt another step of the same unwinder.
@@ -35,15 +34,11 @@
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes while
  * a function is being looked up can't be passed, but in programs linked with -z now.
- *
- * Needs libunwind (the one of nongnu.org, 1.6 or newer; 1.8 where return addresses are signed).
- * Link -lstackpack-unwind, and not -lunwind: that library has a _Unwind_RaiseException of its own,
- * which would take the place of the C++ compiler's in the whole program.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H
 
-#include <stackpack.h>
+#include "stackpack.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,9 +51,8 @@ struct stackpack_unwinder {
   uint64_t private_[8];
 };
 
-/* Takes the memory that the unwinder needs: 110 KB on x86-64, 410 on AArch64, 310 on RISC-V.
- * STACKPACK_NO_MEMORY, or STACKPACK_UNSUPPORTED where libunwind is one that we can't work with. Not
- * safe in a signal handler, as is stackpack_unwinder_close. */
+/* Takes the memory that the unwinder needs: 80 KB. STACKPACK_OK or STACKPACK_NO_MEMORY. Not safe in
+ * a signal handler, as is stackpack_unwinder_close. */
 enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder);
 void stackpack_unwinder_close(struct stackpack_unwinder *unwinder);
 
@@ -76,7 +70,7 @@ enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_
 enum stackpack_unwinder_reason {
   STACKPACK_UNWINDER_NO_REASON,
   STACKPACK_UNWINDER_NO_TABLE,     /* no unwind table covers the address */
-  STACKPACK_UNWINDER_BAD_TABLE,    /* libunwind can't read it */
+  STACKPACK_UNWINDER_BAD_TABLE,    /* it can't be read, or is of a form that no compiler writes */
   STACKPACK_UNWINDER_REGISTER,     /* the frame is found by a register that isn't known */
   STACKPACK_UNWINDER_OUT_OF_STACK, /* a saved register would be outside the stack, or misaligned */
 };
