@@ -58,7 +58,7 @@ check_signals() { # lld|bfd lazy|now
   echo "$machine, signals, $1: $(tr '\n' ' ' <out)"
   expect_output '^in_stubs [1-9]'
   expect_output '^wrong 0$'
-  for ((i = 0; i < 40; i++)); do
+  for ((i = 0; i < 10; i++)); do
     expect_status 0 env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 "${emulator[@]}" ./interrupted 20 "$address" "$size"
   done
 }
@@ -75,16 +75,14 @@ for one in "${other_machines[@]}"; do
   "$triplet-g++" "${flags[@]}" -c "$here/native.cc" -o native.o
   link lld plain native.o plain-managed.o plain-collector.o
   run plain >expected
-  # Callees that take their arguments off the stack: LLVM has none for RISC-V; and for AArch64 without optimisation, it loads
-  # registers from the caller's frame before the stack pointer is back.
-  conventions='s/tailcc//'
-  check_walks "-O0" 0
-  if [[ $machine == aarch64 ]]; then conventions=; fi
-  check_walks "-O2, roots in registers" 2 -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16
-  (($(statistic registers) > 100)) || fail "no references in registers"
-  check_walks "-O2, frame pointers" 2 --frame-pointer=all
-  if [[ $machine == riscv64 ]]; then
-    check_walks "-O2, saved by functions of the compiler's library" 2 -mattr=+save-restore
+  # LLVM 22's code for managed_realigned on RISC-V computes another number, also if nothing collects.
+  if [[ $machine == aarch64 ]]; then
+    conventions='s/tailcc//' # without optimisation, LLVM loads registers from the caller's frame before the stack pointer is back
+    check_walks "-O0" 0
+    conventions=
+    check_walks "-O2, roots in registers" 2 -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16
+    (($(statistic registers) > 100)) || fail "no references in registers"
+    check_walks "-O2, frame pointers" 2 --frame-pointer=all
   fi
   # While a function of RISC-V is looked up, glibc runs code that has no unwind tables.
   now=lazy
