@@ -43,8 +43,7 @@ static const char help[] =
     "      --dry-run             say the sizes; write nothing\n"
     "      --format=text|json    json: an object per file; default: text\n"
     "      --report              count the records dropped and kept, by reason\n"
-    "  -q, --quiet               print no result\n" COMMON_HELP
-    POLICY_HELP;
+    "  -q, --quiet               print no result\n" COMMON_HELP POLICY_HELP;
 
 struct pack_options {
   struct load_options load;
