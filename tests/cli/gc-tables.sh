@@ -56,6 +56,10 @@ check() { # kept|dropped NAME CODE TABLE [LAYOUT...]: no_call's; where it jumps 
 
 distances='lea 8f(%rip), %rcx; movslq (%rcx,%rdi,4), %rax; add %rcx, %rax; jmp *%rax; 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
 check dropped "distances" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 3b - 8b'
+other='.type other, @function; other: mov $3, %eax; ret'
+first='.section .rodata; .p2align 2; 8: .long other - 8b, other - 8b, 2b - 8b, other - 8b, 3b - 8b'
+check dropped "distances, the first of which lead out" "push %rbx; ${distances//ret/pop %rbx; ret}; $other" "$first"
+check kept "distances, the first of which lead out, one elsewhere" "push %rbx; ${distances//ret/pop %rbx; ret}; $other" "$first, hidden - 8b"
 check kept "distances, counted backwards" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f; 8: .long 2b - 8b, 3b - 8b'
 check kept "distances with a hole" "$distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b, 0, hidden - 8b'
 check kept "distances, one of which is read" "mov 9f(%rip), %edx; $distances" '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b'
@@ -65,6 +69,7 @@ check kept "distances, counted backwards from another function's" "$distances" '
 
 addresses='lea 8f(%rip), %rcx; jmp *(%rcx,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
 check dropped "addresses" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 3b'
+check dropped "addresses, the first of which leads out" "push %rbx; ${addresses//ret/pop %rbx; ret}; $other" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad other, 2b, 3b'
 check kept "addresses, counted backwards" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; .quad hidden; 8: .quad 2b, 3b'
 check kept "addresses with holes" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 0, 0, hidden'
 check kept "addresses, one of which is read" "mov 9f(%rip), %rdx; $addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b; 9: .quad 3b, hidden'
@@ -103,3 +108,15 @@ expect_quick() { # NAME COUNT BEFORE EACH AFTER: no_call's code, EACH of it for 
 }
 expect_quick "jumps by parts of a table" 3000 '' 'lea 1f+8*NUMBER(%rip), %rcx; jmp *(%rcx,%rdi,8); NUMBER0: nop' 'ret; .section .data.rel.ro, "aw"; .p2align 3; 1:'
 expect_quick "calls that call" 20000 'push %rbx' 'lea main(%rip), %rcx; call qsort; NUMBER0: nop' 'pop %rbx; ret; .data; .p2align 3'
+
+# One large function, as bytes: pointers that are loaded, with jumps; jumps back and forth; and zeros before other code.
+for shape in 'b"\x48\x8b\x08\xff\xd1\x74\x00" * 300000' \
+  'b"".join(b"\xe9" + (750000 - 2).to_bytes(4, "little", signed=True) for _ in range(150000)) + b"\xff\xd0\xc3" +
+   b"".join(b"\xe9" + (-750003).to_bytes(4, "little", signed=True) for _ in range(150000))' 'bytes(1 << 20) + b"\xff\xd0"'; do
+  python3 -c "import sys; sys.stdout.buffer.write($shape)" >odd.bin
+  echo '.globl no_call; .type no_call, @function; no_call: push %rbx; .incbin "odd.bin"; pop %rbx; ret' >odd.S
+  "$LLVM/bin/clang" -c odd.S
+  link_with lld app managed.o main.o collect.o odd.o
+  echo "quick: $shape"
+  expect_status 0 timeout 60 "$stackpack" callgraph app
+done

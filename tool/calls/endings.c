@@ -4,9 +4,15 @@
  * does so only if the callee returns: compilers put nothing after a call of `abort`. Whether it
  * does follows from the callee's own code: it returns if it has a return instruction, or jumps to,
  * or runs on into a function that returns.
+ *
+ * So it is also settled where the code after a call is entered with another stack than the call
+ * leaves there, as after this one:
+ *
+ *     je 1f;  push %rax;  call abort;  1: jmp next
  */
 #include "tool/calls/endings.h"
 
+#include "format/array.h"
 #include "tool/calls/leaf_functions.h"
 
 #include <stdlib.h>
@@ -18,6 +24,11 @@ void endings_open(struct endings *endings, struct graph_builder *builder) {
       .returns = calloc((size_t)graph_nodes(builder->graph) + 1, sizeof *endings->returns),
       .last_calls = calloc(count, sizeof *endings->last_calls),
       .runs_on = calloc(count, sizeof *endings->runs_on)};
+}
+
+void endings_doubt(struct endings *endings, uint32_t function, uint32_t call) {
+  (void)ARRAY_ADD(endings->doubts, endings->doubt_count, endings->doubt_capacity,
+                  (struct doubt){function, call});
 }
 
 static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
@@ -80,10 +91,28 @@ static void add_runs(struct endings *endings, const int32_t *depths) {
   }
 }
 
+/* Adds a call of everything for each call that returns, though it mustn't. */
+static void settle_doubts(struct endings *endings) {
+  const struct call_graph *graph = endings->builder->graph;
+  for (size_t i = 0; i < endings->doubt_count; i++) {
+    const struct doubt doubt = endings->doubts[i];
+    const struct graph_function *function = &graph->functions[doubt.function];
+    if (endings->returns[graph->calls[doubt.call].target])
+      graph_add_later(endings->builder,
+                      (struct call){.at = function->address + function->size - 1,
+                                    .target = graph_everything(graph),
+                                    .length = 1,
+                                    .kind = CALL_INDIRECT,
+                                    .is_jump = true});
+  }
+}
+
 void endings_settle(struct endings *endings, const int32_t *depths) {
   find_returns(endings);
+  settle_doubts(endings);
   add_runs(endings, depths);
   free(endings->returns);
   free(endings->last_calls);
   free(endings->runs_on);
+  free(endings->doubts);
 }

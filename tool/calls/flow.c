@@ -40,6 +40,7 @@ void flow_close(struct flow *flow) {
   free(flow->steps);
   free(flow->step_at);
   free(flow->blocks);
+  waiting_free(&flow->waiting);
 }
 
 bool flow_spend(struct flow *flow, uint64_t count) {
@@ -181,7 +182,8 @@ static void make_blocks(struct flow *flow) {
     count += flow->steps[i].block != NO_BLOCK;
   count += flow->step_count / BLOCK_STEPS;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
-  flow->block_count = flow->first_waiting = 0;
+  flow->block_count = 0;
+  flow->waiting.count = 0;
   for (uint32_t i = 0, size = 0; i < flow->step_count; i++) {
     size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
     if (size++ == 0)
@@ -194,23 +196,9 @@ static void make_blocks(struct flow *flow) {
 /* ---- Following ---- */
 
 static void wait_for(struct flow *flow, uint32_t number) {
+  if (!flow->blocks[number].is_waiting)
+    (void)waiting_add(&flow->waiting, number);
   flow->blocks[number].is_waiting = true;
-  if (number < flow->first_waiting)
-    flow->first_waiting = number;
-}
-
-/* The next block that waits; NO_BLOCK: none does. In the order of their addresses, most are
- * followed when what leads there is known. */
-static uint32_t take_waiting(struct flow *flow) {
-  for (uint32_t i = flow->first_waiting; i < flow->block_count; i++) {
-    if (!flow->blocks[i].is_waiting)
-      continue;
-    flow->blocks[i].is_waiting = false;
-    flow->first_waiting = i + 1;
-    return i;
-  }
-  flow->first_waiting = flow->block_count;
-  return NO_BLOCK;
 }
 
 static bool is_same(const struct code_value *a, const struct code_value *b) {
@@ -347,7 +335,9 @@ static bool follow_blocks(struct flow *flow) {
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
   enter_block(flow, 0, &start);
   for (uint32_t next = 0;;) {
-    for (uint32_t number; (number = take_waiting(flow)) != NO_BLOCK;) {
+    while (flow->waiting.count > 0) {
+      const uint32_t number = waiting_take(&flow->waiting);
+      flow->blocks[number].is_waiting = false;
       if (!flow_spend(flow, flow->blocks[number].end - flow->blocks[number].first))
         return false;
       follow_block(flow, number);

@@ -8,6 +8,7 @@
 
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
+#include "tool/flow/waiting.h"
 
 /* An instruction. */
 struct step {
@@ -41,7 +42,7 @@ struct flow {
   uint32_t *step_at; /* by offset: the step there, plus 1 */
   struct block *blocks;
   uint32_t step_count, block_count;
-  uint32_t first_waiting; /* none of the blocks before it is waiting */
+  struct waiting waiting; /* blocks */
   uint64_t left; /* how many steps and entries of tables are yet to be looked at, at most */
   size_t steps_capacity, at_capacity, blocks_capacity;
   struct code_slots slots;

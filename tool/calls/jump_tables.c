@@ -3,8 +3,8 @@
  * Such a jump stays in its function, and mustn't be taken for one through a pointer, which may lead
  * anywhere.
  *
- * A jump to an entry of a constant table is resolved if the entry at the place that the code names
- * leads into the function. The table's length isn't known. What stands between that place and the
+ * A jump to an entry of a constant table is resolved if one of the first entries, from the place on
+ * that the code names, leads into the function. The table's length isn't known. What stands between that place and the
  * next one whose address is taken is the table's, as far as it leads to code: some entries may be
  * holes. Code may name a place in the middle of a table as well, and count from there in both
  * directions: what stands beyond is the table's up to the first word that leads neither to the
@@ -59,11 +59,20 @@ const struct area *jump_table_area(const struct flow *flow, struct code_value ta
   return area;
 }
 
+/* The first entries may lead to where the function ends: those of cases that can't be. */
 bool jump_table_is_own(const struct flow *flow, struct code_value table) {
+  enum { FIRST = 64 };
   const struct area *area = jump_table_area(flow, table);
   uint64_t target;
-  return area != NULL && jump_table_entry(flow->builder->graph, area, table, 0, &target) &&
-         target - flow->start < flow->size && target != flow->start;
+  for (int64_t n = 0; area != NULL && n < FIRST; n++) {
+    const uint64_t address = table.table + (uint64_t)n * table.size;
+    if (!jump_table_entry(flow->builder->graph, area, table, n, &target) ||
+        (n > 0 && area_is_marked(area, MARK_BASE, address)))
+      return false;
+    if (target - flow->start - 1 < flow->size - 1)
+      return true;
+  }
+  return false;
 }
 
 /* ---- Extents ---- */

@@ -5,8 +5,8 @@
 
 #include "tool/calls/flow.h"
 
-/* Whether a jump to a value goes by a table of the function's own: judged by the entry at the place
- * that the code names. */
+/* Whether a jump to a value goes by a table of the function's own: judged by the first entries from
+ * the place on that the code names. */
 bool jump_table_is_own(const struct flow *flow, struct code_value table);
 
 /* The constant data that a table lies in; NULL if it is none. */

@@ -70,7 +70,7 @@ static bool has_one_depth(const struct stack *stack) {
   return stack->has_switched && !stack->has_other_switch && stack->switched.bytes != 0;
 }
 
-void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
+bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on) {
   const struct stack_depth *noted = &notes->depths[address - notes->start];
   const bool goes_on_here = goes_on && noted->is_noted;
   const bool is_same_depth = noted->certainty != STACK_EXACT ||
@@ -94,7 +94,7 @@ void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   }
   stack->depth.is_decoded = true;
   note(notes, address, stack->depth);
-  notes->is_written |= goes_on_here && !(is_same_depth && is_same_link);
+  return !goes_on_here || (is_same_depth && is_same_link);
 }
 
 bool stack_is_level(const struct stack *stack) {

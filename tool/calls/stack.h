@@ -116,9 +116,10 @@ struct stack_notes {
 enum { STACK_UNKNOWN_DEPTH = INT32_MAX };
 void stack_open(struct stack_notes *notes, struct stack *stack, uint64_t start, int32_t depth);
 
-/* Control comes to an address by going on, or from nowhere that is known. If it goes on there with
- * another depth than a jump has, or with another return address, one of the two is wrong. */
-void stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
+/* Control comes to an address by going on, or from nowhere that is known. False if it goes on there
+ * with another depth than a jump has, or with another return address: one of the two is wrong, and
+ * the jump's is kept. */
+bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t address, bool goes_on);
 /* Whether stack and registers are as at the start of a function: it is known, or guessed. */
 bool stack_is_level(const struct stack *stack);
 /* What an instruction does. */

@@ -16,6 +16,7 @@
  * How each function ends is noted, and settled when all calls are known: see endings.c.
  */
 #include "format/array.h"
+#include "format/bits.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/endings.h"
@@ -53,6 +54,7 @@ struct sweep {
   size_t entry_count, entry_capacity;
   struct load *loads; /* of this function */
   size_t load_count, load_capacity;
+  struct code_range zeros; /* bytes that are 0, up to one that isn't, or the end of the function */
 };
 
 static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
@@ -403,6 +405,26 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
+/* Whether all bytes are 0 from an address to the function's end. Each run of zeros is looked through
+ * once. */
+static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
+  struct code_range *zeros = &sweep->zeros;
+  if (at < zeros->start || at >= zeros->end) {
+    *zeros = (struct code_range){at, at};
+    while (zeros->end < sweep->end && bytes[zeros->end - at] == 0)
+      zeros->end++;
+  }
+  return zeros->end == sweep->end;
+}
+
+/* Two ways to a place contradict each other: after a call that doesn't return, one of them is none. */
+static void doubt_return(struct sweep *sweep, const struct course *course) {
+  if (course->last == CODE_CALL && course->last_call != 0)
+    endings_doubt(&sweep->endings, sweep->function, course->last_call - 1);
+  else
+    sweep->stack.is_written = true;
+}
+
 /* Decodes from an address on, up to an instruction that is known, or the function's end. */
 static void decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
@@ -423,12 +445,13 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole
      * number of them. */
     const bool may_fill = instruction.kind == CODE_INVALID || code_ends(course->last);
-    if (may_fill && all_zero(bytes, sweep->end - at))
+    if (may_fill && are_zero(sweep, bytes, at))
       return;
     if ((has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep)) ||
         (instruction.may_be_call && builder->graph->areas.may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
-    stack_arrive(&sweep->stack, &course->stack, at, !code_ends(course->last));
+    if (!stack_arrive(&sweep->stack, &course->stack, at, !code_ends(course->last)))
+      doubt_return(sweep, course);
     if (instruction.kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
@@ -445,11 +468,13 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
 /* Where a jump leads to a place after a load, the pointer may be another one at the call. */
 static void check_loads(const struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
+  if (sweep->load_count > 0 && sweep->target_count > 0)
+    qsort(sweep->targets, sweep->target_count, sizeof *sweep->targets, bits_compare_words);
   for (size_t i = 0; i < sweep->load_count; i++) {
     const struct load *load = &sweep->loads[i];
-    for (size_t k = 0; k < sweep->target_count; k++)
-      if (sweep->targets[k] - load->at - 1 < calls[load->call].at - load->at)
-        calls[load->call].is_loaded = false;
+    const size_t next = search_words_below(sweep->targets, sweep->target_count, load->at + 1);
+    if (next < sweep->target_count && sweep->targets[next] <= calls[load->call].at)
+      calls[load->call].is_loaded = false;
   }
 }
 
@@ -479,6 +504,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->start = function->address;
   sweep->end = function->address + function->size;
   sweep->target_count = sweep->load_count = 0;
+  sweep->zeros = (struct code_range){0};
   function->first_call = graph->call_count;
   if (function->is_data)
     return;
