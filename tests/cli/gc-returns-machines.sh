@@ -66,12 +66,26 @@ check_aarch64() {
   check dropped "signed, and checked by the return" "hint #25; $save; bl helper; $load; .inst 0xd65f0bff"
   check dropped "with barriers after it" 'cbz x0, 1f; ret; dsb sy; isb; 1: ret; .inst 0xd50330ff'
   check dropped "the register for something else" "$save; ldr x30, [x0]; str x30, [x1]; bl helper; $load; ret"
-  # What functions share: see tool/calls/helpers.c.
+  # What functions share: see tool/flow/helper.h.
   local shared=".p2align 4; .type loads, @function; loads:"
   check dropped "loaded by a helper" "$save; bl helper; b loads; $shared $load; ret"
   check kept "loaded by a helper from another place" "$save; bl helper; b loads; $shared ldp x30, x29, [sp], #16; ret"
   check kept "a helper that doesn't load it" "$save; bl helper; b loads; $shared add sp, sp, #16; ret"
   check kept "a helper that goes elsewhere" "$save; bl helper; b loads; $shared $load; b hidden"
+  # What LLVM outlines: the return address is kept in a register across a call that leaves that as it is.
+  local outlined=".p2align 4; .type outlined, @function; outlined:"
+  check dropped "kept in a register across a helper" "mov x9, x30; bl outlined; mov x30, x9; ret; $outlined add x0, x1, x2; ret"
+  check dropped "kept in a register across several helpers" "mov x9, x30; cbz x0, 1f; bl outlined; 1: bl outlined; mov x30, x9; b helper; $outlined mul x0, x1, x2; ret"
+  check kept "kept in a register that a helper changes" "mov x9, x30; bl outlined; mov x30, x9; ret; $outlined add x9, x1, x2; ret"
+  check kept "kept in a register that a call may change" "mov x9, x30; bl outlined; mov x30, x9; ret; $outlined cbz x0, 1f; mov x9, x1; 1: ret"
+  check kept "kept in a register that is added to" "mov x9, x30; bl outlined; add x9, x9, #64; mov x30, x9; ret; $outlined add x0, x1, x2; ret"
+  check kept "kept in a register on one of two ways" "cbz x1, 1f; mov x9, x30; 1: bl outlined; mov x30, x9; ret; $outlined add x0, x1, x2; ret"
+  check kept "kept in a register, and not after a jump back" "mov x9, x30; 1: bl outlined; mov x30, x9; cbz x0, 2f; ret; 2: mov x9, x1; b 1b; $outlined add x0, x1, x2; ret"
+  check kept "kept in a register that is called" "mov x9, x30; bl outlined; blr x9; mov x30, x9; ret; $outlined add x0, x1, x2; ret"
+  check dropped "a frame that a helper stores to" "$save; sub sp, sp, #32; bl outlined; bl helper; add sp, sp, #32; $load; ret; $outlined stp x1, x2, [sp, #8]; ret"
+  check kept "a return address that a helper stores over" "$save; sub sp, sp, #32; bl outlined; bl helper; add sp, sp, #32; $load; ret; $outlined stp x1, x2, [sp, #32]; ret"
+  check kept "after a call that returns, with another return address" "cbz x0, 1f; $save; bl helper; 1: ret"
+  check dropped "after a call that doesn't return" "cbz x0, 1f; $save; bl dies; 1: ret; .p2align 4; .type dies, @function; dies: brk #1"
   check kept "left on the stack for another function" "sub sp, sp, #16; adrp x9, pointer; ldr x9, [x9, :lo12:pointer]; br x9; .pushsection .data; pointer: .quad helper; .popsection"
 }
 

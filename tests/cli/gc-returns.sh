@@ -57,6 +57,14 @@ check kept "by a frame pointer that is added to" 'push %rbp; mov %rsp, %rbp; sub
 check kept "pushed on one of two ways" 'test %rsi, %rsi; je 1f; push %rdi; 1: ret'
 check kept "pushed on one of two ways, and a branch elsewhere" 'test %rsi, %rsi; je 1f; push %rdi; jo helper; 1: ret'
 check kept "pushed on one of two ways, and a call" 'test %rsi, %rsi; je 1f; push %rdi; call helper; 1: ret'
+# A call that doesn't return, with something else on the stack than at the place after it.
+dies='.type dies, @function; dies: ud2'
+check dropped "pushed before a call that doesn't return" "test %rsi, %rsi; je 1f; push %rdi; call dies; 1: ret; $dies"
+check dropped "pushed before a call that doesn't return, then a jump" "test %rsi, %rsi; je 1f; push %rax; call dies; 1: jmp helper; $dies"
+check dropped "pushed before a call of abort" 'test %rsi, %rsi; je 1f; push %rax; call abort; 1: ret'
+check dropped "pushed before a call that ends in one that doesn't return" "test %rsi, %rsi; je 1f; push %rax; call ends; 1: ret; .type ends, @function; ends: push %rbx; call helper; call dies; $dies"
+check kept "pushed before a call that may return" "test %rsi, %rsi; je 1f; push %rdi; call dies; 1: ret; .type dies, @function; dies: test %rdi, %rdi; je 1f; ud2; 1: ret"
+check kept "pushed before a call by a pointer" 'test %rsi, %rsi; je 1f; push %rdi; call *8f(%rip); 1: ret; .pushsection .data; 8: .quad helper; .popsection'
 check kept "with more that it takes off" 'lea hidden(%rip), %rax; push %rax; call 1f; pop %rax; ret
   .globl another; .type another, @function
   1: another: call pops; ret

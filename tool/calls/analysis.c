@@ -389,7 +389,8 @@ static void find_leaves(struct analysis *analysis, bool is_libcs) {
 /* Whether a helper has nothing else to lead to than its caller says. */
 static bool is_followed(const struct analysis *analysis, const struct call *call) {
   return call->is_followed && !analysis->is_entry[call->target] &&
-         !analysis->graph->functions[call->target].is_undecodable;
+         !analysis->graph->functions[call->target].is_undecodable &&
+         !analysis->graph->functions[call->target].is_patched;
 }
 
 /* Whether what a function elsewhere is given is all that it calls: one that allocates may call a

@@ -110,6 +110,7 @@ struct graph_function {
   bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
   uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;     /* the frontend tells its type */
+  bool is_patched;   /* a place in it is to be filled in when the program runs */
   uint8_t occasions; /* enum leaf_occasion, a set: when it runs, having been registered */
 };
 

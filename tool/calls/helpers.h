@@ -1,4 +1,4 @@
-/* helpers.h - helpers that save and restore the registers of the functions that use them. */
+/* helpers.h - helpers (tool/flow/helper.h) in the call graph. */
 #ifndef STACKPACK_HELPERS_H
 #define STACKPACK_HELPERS_H
 

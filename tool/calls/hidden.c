@@ -57,6 +57,13 @@ bool landings_find(struct graph_builder *builder, const struct image *image,
                      names[1]);
 }
 
+static void add_patch(struct graph_builder *builder, uint64_t at) {
+  const uint32_t function = call_graph_function(builder->graph, at);
+  if (function != (uint32_t)GRAPH_NO_NODE)
+    builder->graph->functions[function].is_patched = true;
+  add_way(builder, at, graph_everything(builder->graph));
+}
+
 void patches_find(struct graph_builder *builder, const struct safepoints *table) {
   const struct call_graph *graph = builder->graph;
   for (uint32_t i = 0; table != NULL && i < table->record_count; i++) {
@@ -68,6 +75,6 @@ void patches_find(struct graph_builder *builder, const struct safepoints *table)
       is_called |= !graph->calls[k].is_jump &&
                    graph->calls[k].at + graph->calls[k].length == record->address;
     if (!is_statepoint || !is_called)
-      add_way(builder, record->address - is_statepoint, graph_everything(graph));
+      add_patch(builder, record->address - is_statepoint);
   }
 }

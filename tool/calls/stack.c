@@ -61,6 +61,7 @@ static struct stack_depth join(const struct stack_depth *known, const struct sta
   depth.saved |= other->saved;
   depth.link = joined_link(known, other);
   depth.is_loaded &= other->is_loaded;
+  depth.link_copies &= other->link_copies;
   return depth;
 }
 
@@ -76,7 +77,8 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   const bool is_same_depth = noted->certainty != STACK_EXACT ||
                              stack->depth.certainty != STACK_EXACT ||
                              noted->bytes == stack->depth.bytes;
-  const bool is_same_link = noted->link != LINK_OWN || stack->depth.link == LINK_OWN;
+  const bool is_same_link = noted->link != LINK_OWN || stack->depth.link == LINK_OWN ||
+                            (noted->link_copies & stack->depth.link_copies) != 0;
   if (goes_on_here) {
     const struct stack_depth joined = join(noted, &stack->depth);
     stack->depth = joined;
@@ -89,6 +91,7 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
     stack->depth = stack->has_switched ? stack->switched : stack->jumped;
     stack->depth.enough = stack->depth.bytes;
     stack->depth.saved = notes->placed;
+    stack->depth.link_copies = 0;
     if (stack->depth.certainty == STACK_EXACT && !has_one_depth(stack))
       stack->depth.certainty = notes->is_part ? STACK_LOST : STACK_GUESSED;
   }
@@ -96,6 +99,8 @@ bool stack_arrive(struct stack_notes *notes, struct stack *stack, uint64_t addre
   note(notes, address, stack->depth);
   return !goes_on_here || (is_same_depth && is_same_link);
 }
+
+void stack_call(struct stack *stack) { stack->depth.link_copies = 0; }
 
 bool stack_is_level(const struct stack *stack) {
   const struct stack_depth *depth = &stack->depth;
@@ -124,6 +129,7 @@ void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t t
     notes->has_other_back = true;
     notes->has_plain_return |= noted->by_frame;
   }
+  notes->is_written |= noted->is_decoded && (noted->link_copies & ~depth.link_copies) != 0;
   notes->has_frame_back |= noted->is_decoded && noted->frame_certainty != STACK_OTHER &&
                            joined_frame(noted, &depth) == STACK_OTHER;
   const uint16_t changed_back = noted->is_decoded ? depth.changed & ~noted->changed : 0;
@@ -338,9 +344,29 @@ static void load_link(struct stack_notes *notes, struct stack_depth *depth,
   depth->is_loaded = true;
 }
 
+/* Whether an instruction puts a copy of the return address into another register, or back. */
+static bool copies_link(const struct stack_notes *notes, struct stack_depth *depth,
+                        const struct code_instruction *instruction) {
+  const struct code_values *values = &instruction->values;
+  const struct code_parts *parts = &instruction->parts;
+  const uint32_t link = (uint32_t)1 << notes->link;
+  const bool is_copy = instruction->kind == CODE_OTHER && values->result == RESULT_COPY &&
+                       parts->reads == (uint32_t)1 << values->first &&
+                       parts->writes == (uint32_t)1 << values->to;
+  const bool is_own = depth->link == LINK_OWN && is_copy && parts->reads == link;
+  const bool has_copy = is_own || (is_copy && (depth->link_copies & parts->reads) != 0);
+  depth->link_copies &= ~(parts->writes | parts->may_write);
+  if (has_copy && parts->writes != link)
+    depth->link_copies |= parts->writes;
+  return has_copy;
+}
+
 static void follow_link(struct stack_notes *notes, struct stack_depth *depth,
-                        const struct code_stack *use) {
-  notes->is_read |= use->reads_link && depth->link != LINK_OTHER;
+                        const struct code_instruction *instruction) {
+  const struct code_stack *use = &instruction->stack;
+  const bool reads_copy = (depth->link_copies & instruction->parts.reads) != 0;
+  const bool is_copy = notes->has_link && copies_link(notes, depth, instruction);
+  notes->is_read |= !is_copy && (reads_copy || (use->reads_link && depth->link != LINK_OTHER));
   switch (use->link) {
   case CODE_LINK_SAVED:
     save_link(notes, depth, use);
@@ -352,7 +378,8 @@ static void follow_link(struct stack_notes *notes, struct stack_depth *depth,
     depth->link = LINK_CALL;
     break;
   case CODE_LINK_CHANGED:
-    depth->link = LINK_OTHER;
+    depth->link = is_copy ? LINK_OWN : LINK_OTHER;
+    depth->is_loaded |= is_copy;
     break;
   default:
     break;
@@ -410,7 +437,7 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
   if (use->loses_frame)
     stack->depth.frame_certainty = STACK_OTHER;
   follow_preserved(notes, &stack->depth, use);
-  follow_link(notes, &stack->depth, use);
+  follow_link(notes, &stack->depth, instruction);
   if (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH ||
       instruction->kind == CODE_CALL)
     stack->jumped = stack->depth;

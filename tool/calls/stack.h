@@ -21,7 +21,8 @@
  * On machines whose calls leave the return address in a register, a return takes it from there.
  * It's the caller's as long as nothing was called and nothing else put into the register; or if it
  * was stored to a place on the stack before, to which nothing else is stored, and is loaded from
- * there. A function has one such place.
+ * there. A function has one such place. It may also be kept in another register, across a call that
+ * leaves that as it is: the outliner of LLVM does so.
  *
  * The caller's own return may go by the frame pointer, and what else it has in registers that calls
  * preserve is followed, too (flow.c). So a function that uses such a register must leave the
@@ -42,6 +43,7 @@ struct stack_depth {
   uint8_t link;                       /* enum stack_link */
   bool is_loaded;                     /* it is the function's own since it was loaded */
   uint8_t certainty, frame_certainty; /* enum stack_certainty */
+  uint32_t link_copies;               /* registers that have the return address: a bit each */
   uint16_t changed; /* sets of registers that calls preserve: one isn't the caller's; */
   uint16_t saved;   /* or it is stored, and wasn't loaded since */
   bool by_frame;    /* the stack pointer was made of the frame pointer */
@@ -84,7 +86,9 @@ struct stack_notes {
   uint32_t *noted; /* offsets of those that are noted */
   size_t noted_count, noted_capacity;
   uint64_t start;
-  bool has_link; /* the machine has a register for return addresses */
+  bool has_link;     /* the machine has a register for return addresses, */
+  uint8_t link;      /* this one; */
+  uint32_t clobbers; /* calls may change these */
   bool is_part;
   /* Where the return address is on the stack: how far above where the stack pointer is at the
    * start. */
@@ -125,6 +129,8 @@ bool stack_is_level(const struct stack *stack);
 /* What an instruction does. */
 void stack_follow(struct stack_notes *notes, struct stack *stack,
                   const struct code_instruction *instruction);
+/* What was called isn't followed: it may change registers. */
+void stack_call(struct stack *stack);
 /* Control may go to an address in the function, or call it. */
 void stack_jump(struct stack_notes *notes, const struct stack *stack, uint64_t target,
                 bool is_call);

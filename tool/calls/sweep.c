@@ -366,6 +366,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct course *course) {
   struct call_graph *graph = sweep->builder->graph;
   const uint32_t calls = graph->call_count;
+  bool is_followed = false;
   const bool goes = instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP ||
                     instruction->kind == CODE_BRANCH;
   switch (instruction->kind) {
@@ -395,10 +396,13 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   stack_follow(&sweep->stack, &course->stack, instruction);
   if (goes && is_inside(sweep, instruction))
     stack_jump(&sweep->stack, &course->stack, instruction->target, instruction->kind == CODE_CALL);
-  else if (goes && helper_follow(sweep->builder, &sweep->stack, &course->stack, instruction))
+  else if (goes && (is_followed =
+                        helper_follow(sweep->builder, &sweep->stack, &course->stack, instruction)))
     add_helped(sweep, at, instruction, course, calls);
   else if (goes && leaves_oddly(sweep, instruction, course))
     add_odd(sweep, at, instruction);
+  if (instruction->kind == CODE_CALL && !is_followed)
+    stack_call(&course->stack);
   if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
       stack_has_more(&sweep->stack, &course->stack))
     graph->calls[calls].target = graph_everything(graph);
@@ -602,6 +606,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       .guesses = calloc((size_t)graph->function_count + 1, sizeof *sweep.guesses),
       .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
       .stack.has_link = builder->architecture->has_link,
+      .stack.link = builder->architecture->link_register,
       .parts = graph_parts(builder),
   };
   uint64_t largest = 0;

@@ -125,8 +125,8 @@ static bool follow_helper(const struct function *function, const struct code_ins
   const struct unit *unit = &function->unit;
   const struct helper_code code = {function->code, bytes_at};
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
-  const size_t count =
-      helper_read(unit->architecture, &unit->parts, &code, transfer, state, instructions);
+  const size_t count = helper_read(unit->architecture, &unit->parts, &code, transfer,
+                                   state->link_copies != 0, instructions);
   for (size_t i = 0; i < count; i++)
     (void)state_follow(state, unit->architecture, &instructions[i]);
   return count > 0;

@@ -19,6 +19,20 @@ static bool is_straight(const struct code_instruction *instruction, uint32_t bac
   return is_other && is_kept && !instruction->is_system;
 }
 
+/* Whether an instruction only moves the stack pointer, by a number in a register, perhaps, or uses the
+ * stack: control may have gone to several helpers, none of which does anything else. */
+static bool moves_frame(const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  const struct code_parts *parts = &instruction->parts;
+  const bool is_number =
+      (parts->part == CODE_UPPER || parts->part == CODE_LOWER || parts->part == CODE_SHIFT) &&
+      parts->is_constant;
+  if (instruction->has_reference || stack->growth == CODE_STACK_LOST || stack->is_address)
+    return false;
+  return stack->base == CODE_STACK_POINTER || stack->growth != 0 || parts->part == CODE_ADD ||
+         parts->part == CODE_SUBTRACT || is_number || parts->part == CODE_SHIFT;
+}
+
 /* Whether an instruction works on what is the caller's. */
 static bool is_frames(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
@@ -28,13 +42,12 @@ static bool is_frames(const struct code_instruction *instruction) {
 
 size_t helper_read(const struct code_architecture *architecture, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
-                   const struct state *state,
-                   struct code_instruction instructions[HELPER_INSTRUCTIONS]) {
+                   bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]) {
   const uint32_t link = (uint32_t)1 << architecture->link_register;
   const bool is_call = transfer->kind == CODE_CALL;
   const bool by_link = is_call && transfer->stack.link == CODE_LINK_CALLED;
   const uint32_t back = !is_call ? 0 : by_link ? link : transfer->parts.writes;
-  bool is_for_frame = !is_call || !by_link || state->link_copies != 0;
+  bool is_for_frame = !is_call || !by_link || has_copies;
   uint64_t at = transfer->target;
   struct parts straight = *parts;
   straight.is_straight = true;
@@ -52,8 +65,10 @@ size_t helper_read(const struct code_architecture *architecture, const struct pa
       (void)parts_follow(&straight, instruction, NULL, NULL);
     if (is_end(instruction, transfer, by_link))
       return is_for_frame ? count : 0;
-    const bool goes_on = instruction->kind == CODE_JUMP && instruction->target_kind == CODE_DIRECT;
-    if (!goes_on && !is_straight(instruction, back))
+    /* A jump of a function's that is called may be to another function. */
+    const bool goes_on =
+        instruction->kind == CODE_JUMP && instruction->target_kind == CODE_DIRECT && !by_link;
+    if (!goes_on && (!is_straight(instruction, back) || (!by_link && !moves_frame(instruction))))
       return 0;
     is_for_frame |= is_frames(instruction);
     at = goes_on ? instruction->target : at + instruction->length;

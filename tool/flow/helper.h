@@ -14,7 +14,6 @@
 #define STACKPACK_HELPER_H
 
 #include "tool/code/parts.h"
-#include "tool/flow/state.h"
 
 enum { HELPER_INSTRUCTIONS = 32 };
 
@@ -27,10 +26,10 @@ struct helper_code {
 
 /* The instructions of a helper, without its end, to which a jump or a call leads directly; none if
  * it is no helper. One that is called is none if it does nothing with the stack, nor with registers
- * that calls preserve; nor are any, where calls push the return address. */
+ * that calls preserve, unless the caller has copies of the return address, which it may keep; nor
+ * are any, where calls push the return address. */
 size_t helper_read(const struct code_architecture *architecture, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
-                   const struct state *state,
-                   struct code_instruction instructions[HELPER_INSTRUCTIONS]);
+                   bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]);
 
 #endif
