@@ -148,7 +148,7 @@ static bool compute(unsigned operation, uint64_t left, uint64_t right, uint64_t 
     *result = right < 64 ? left >> right : 0;
     return true;
   case OP_SHRA:
-    *result = (uint64_t)(signed_left >> (right < 64 ? right : 63));
+    *result = (uint64_t)(right < 63 ? signed_left >> right : signed_left < 0 ? -1 : 0);
     return true;
   case OP_EQ:
     *result = left == right;
