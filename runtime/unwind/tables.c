@@ -87,7 +87,7 @@ static uintptr_t search(const struct eh_frame_hdr *header, uintptr_t pc) {
 }
 
 enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entry) {
-  struct module_memory memory;
+  struct module_memory memory = {0, 0, NULL};
   if (!find_memory(pc, &memory) || memory.eh_frame_hdr == NULL)
     return STACKPACK_UNWINDER_NO_TABLE;
   const struct eh_frame_hdr *header = memory.eh_frame_hdr;
