@@ -22,7 +22,7 @@ FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
 # The whole library, the rooms of the command (but those that read debug information), and what the targets share.
 FUZZ_TOOL := $(wildcard tool/code/*.c tool/flow/*.c tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c tool/split/*.c) \
-  tool/print/demangle.c
+  tool/image/demangle.c
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c tests/unit/v3_writer.c tests/unit/bytes.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c elf/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))

@@ -7,7 +7,7 @@
  */
 #include "tool/calls/patterns.h"
 
-#include "tool/print/demangle.h"
+#include "tool/image/demangle.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

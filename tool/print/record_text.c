@@ -2,7 +2,7 @@
 #include "tool/print/record_text.h"
 
 #include "tool/image/clean.h"
-#include "tool/print/demangle.h"
+#include "tool/image/demangle.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* demangle.c - see demangle.h. By libiberty, which is C's own, and knows each of these
  * languages. */
-#include "tool/print/demangle.h"
+#include "tool/image/demangle.h"
 
 #include "tool/image/clean.h"
 
