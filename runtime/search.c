@@ -137,41 +137,79 @@ static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
   return false;
 }
 
-/* Whether bytes[0..size) might start with a stack map of any version, broken or not: a version and
- * a number of functions, of which the first one is in the module's code, or another one behind
- * such that were discarded. (All versions have the first one's address and frame size there.) */
-static bool is_like_map(const struct elf_image *image, const uint8_t *bytes, uint64_t size) {
-  enum { FUNCTIONS = 16 };
+/* Whether an address is in none of the module's segments. */
+static bool is_elsewhere(const struct elf_image *image, uint64_t address) {
+  enum { FIRST_PAGE = 4096, USER_BITS = 56 };
+  for (unsigned i = 0; i < image->load_count; i++) {
+    const Elf64_Phdr *segment = &image->loaded[image->loads[i]];
+    if (address - image->bias - segment->p_vaddr < segment->p_memsz)
+      return false;
+  }
+  return address >= FIRST_PAGE && address >> USER_BITS == 0;
+}
+
+/* What looks for the start of a map. */
+struct looker {
+  const struct elf_image *image;
+  unsigned scans; /* how many times all relocations may still be gone through */
+};
+enum { SCANS = 4 };
+
+/* Whether the word at a link-time address is a function, which the executable may define, too: see
+ * is_own_relocated. Also where relocations can't say. */
+static bool is_function(struct looker *looker, uint64_t address, const uint8_t *word) {
+  const Elf64_Shdr place = {.sh_addr = address, .sh_size = sizeof(uint64_t)};
+  const struct elf_image *image = looker->image;
+  const uint64_t value = bits_load64(word);
+  uint8_t copy[sizeof value];
+  uint32_t unknown;
+  if (code_end(image, value - image->bias) != 0)
+    return true;
+  if (!is_elsewhere(image, value))
+    return false;
+  if (looker->scans == 0)
+    return true;
+  looker->scans--;
+  memcpy(copy, word, sizeof copy);
+  return !elf_image_relocate(image, &place, copy, &unknown) ||
+         code_end(image, bits_load64(copy)) != 0;
+}
+
+/* Whether bytes[0..size), at a link-time address, might start with a stack map of any version,
+ * broken or not: a version and a number of functions, of which the first one is in the module's
+ * code, or another one behind such that were discarded. (All versions have the first one's address
+ * and frame size there.) */
+static bool is_like_map(struct looker *looker, uint64_t address, const uint8_t *bytes,
+                        uint64_t size) {
   const uint32_t functions = bits_load32(bytes + 4);
-  const uint8_t *function = bytes + STACKMAP_V3_MAP_SIZE;
-  for (uint64_t left = (size - STACKMAP_V3_MAP_SIZE) / STACKMAP_V3_FUNCTION_SIZE, i = 0;
-       i < functions && i < left && i < FUNCTIONS; i++, function += STACKMAP_V3_FUNCTION_SIZE) {
-    const uint64_t address = bits_load64(function), frame_size = bits_load64(function + 8);
+  uint64_t at = STACKMAP_V3_MAP_SIZE;
+  for (uint32_t i = 0; i < functions && size - at >= STACKMAP_V3_FUNCTION_SIZE; i++) {
+    const uint64_t frame_size = bits_load64(bytes + at + 8);
     if (frame_size > UINT32_MAX && frame_size != STACKMAP_V3_FRAME_SIZE_UNKNOWN)
       return false;
-    if (code_end(image, address - image->bias) != 0)
-      return true;
-    if (address != 0)
-      return false;
+    if (bits_load64(bytes + at) != 0)
+      return is_function(looker, address + at, bytes + at);
+    at += STACKMAP_V3_FUNCTION_SIZE;
   }
   return false;
 }
 
-static bool has_like_map(const struct elf_image *image, const Elf64_Phdr *segment) {
+static bool has_like_map(struct looker *looker, const Elf64_Phdr *segment) {
   const uint64_t start = (segment->p_vaddr + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT;
   uint64_t size, map_size;
-  const uint8_t *bytes = elf_image_at(image, start, &size);
+  const uint8_t *bytes = elf_image_at(looker->image, start, &size);
   if (bytes == NULL)
     return (segment->p_flags & PF_R) == 0 && segment->p_filesz > 0;
   for (uint64_t at = 0; at + STACKMAP_V3_MAP_SIZE <= size; at += ALIGNMENT)
     if (bits_load32(bytes + at) - 1 < VERSION_MAX &&
-        (is_like_map(image, bytes + at, size - at) ||
-         is_map(image, start + at, bytes + at, size - at, &map_size)))
+        (is_like_map(looker, start + at, bytes + at, size - at) ||
+         is_map(looker->image, start + at, bytes + at, size - at, &map_size)))
       return true;
   return false;
 }
 
 bool raw_may_be_there(const struct elf_image *image) {
+  struct looker looker = {image, SCANS};
   uint64_t value;
   bool is_dynamic = false;
   for (unsigned i = 0; i < image->header.e_phnum; i++)
@@ -181,7 +219,7 @@ bool raw_may_be_there(const struct elf_image *image) {
     return true;
   for (unsigned i = 0; i < image->load_count; i++) {
     const Elf64_Phdr *segment = &image->loaded[image->loads[i]];
-    if ((segment->p_flags & PF_W) != 0 && has_like_map(image, segment))
+    if ((segment->p_flags & PF_W) != 0 && has_like_map(&looker, segment))
       return true;
   }
   return false;
