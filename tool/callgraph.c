@@ -1,5 +1,5 @@
 /* callgraph.c - stackpack callgraph: prints the call graph, for people, programs and Graphviz. */
-#include "tool/calls/call_graph.h"
+#include "tool/calls/analysis.h"
 #include "tool/commands.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
@@ -13,7 +13,14 @@ static const char help[] =
     "Usage: stackpack callgraph [OPTION]... FILE\n"
     "Prints the call graph of a linked program, as `pack --gc-entry` uses it.\n\n"
     "      --format=text|json|dot  json: one object per line and function; dot: for\n"
-    "                            Graphviz; the default is text\n" COMMON_HELP;
+    "                            Graphviz; the default is text\n" COMMON_HELP
+    "These mark the functions that a pattern means:\n" POLICY_HELP;
+
+struct callgraph_options {
+  struct load_options load;
+  struct policy policy;
+  enum output_format format;
+};
 
 static const char *const kind_names[] = {
     [CALL_NONE] = "none",     [CALL_DIRECT] = "direct",     [CALL_TAIL] = "tail",
@@ -27,6 +34,13 @@ static uint64_t target_address(const struct call_graph *graph, const struct call
     return graph->functions[call->target].address;
   const struct linkage_symbol *symbol = graph_symbol_of(graph, call->target);
   return symbol != NULL && symbol->is_defined ? symbol->address : 0;
+}
+
+/* A node's part in the policy: "gc-entry" or "no-gc"; NULL if no pattern means it. */
+static const char *policy_part(const struct analysis *analysis, uint32_t node) {
+  if (analysis->named == NULL || analysis->named[node] == NULL)
+    return NULL;
+  return analysis->is_entry[node] ? "gc-entry" : analysis->is_leaf[node] ? "no-gc" : NULL;
 }
 
 static bool is_taken(const struct graph_function *function) { return function->taken != TAKEN_NOT; }
@@ -44,8 +58,10 @@ static void json_call(const struct call_graph *graph, const struct call *call) {
   putchar('}');
 }
 
-static void json_function(const struct call_graph *graph, uint32_t number, bool exported) {
+static void json_function(const struct analysis *analysis, uint32_t number, bool exported) {
+  const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
+  const char *part = policy_part(analysis, number);
   printf("{\"address\":%" PRIu64 ",\"name\":", function->address);
   json_print_text(call_graph_name(graph, number));
   printf(",\"address_taken\":%s,\"exported\":%s,\"calls\":[", is_taken(function) ? "true" : "false",
@@ -55,23 +71,42 @@ static void json_function(const struct call_graph *graph, uint32_t number, bool 
       putchar(',');
     json_call(graph, &graph->calls[i]);
   }
-  printf("],\"undecodable\":%s}\n", function->is_undecodable ? "true" : "false");
+  printf("],\"undecodable\":%s,\"policy\":", function->is_undecodable ? "true" : "false");
+  json_print_text(part);
+  printf(",\"pattern\":");
+  json_print_text(part != NULL ? analysis->named[number] : NULL);
+  puts("}");
 }
 
 /* ---- Text ---- */
 
-static void text_function(const struct call_graph *graph, uint32_t number, bool exported) {
+/* The pattern that means a node, if one does. */
+static void text_pattern(const struct analysis *analysis, uint32_t node) {
+  const char *part = policy_part(analysis, node);
+  if (part == NULL)
+    return;
+  printf(" (%s=", part);
+  clean_print(stdout, analysis->named[node]);
+  putchar(')');
+}
+
+static void text_function(const struct analysis *analysis, uint32_t number, bool exported) {
+  const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
   printf("0x%" PRIx64 " ", function->address);
   call_graph_print_node(graph, number);
-  printf("%s%s%s\n", is_taken(function) ? " (address taken)" : "", exported ? " (exported)" : "",
+  printf("%s%s%s", is_taken(function) ? " (address taken)" : "", exported ? " (exported)" : "",
          function->is_undecodable ? " (undecodable)" : "");
+  text_pattern(analysis, number);
+  putchar('\n');
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
     /* of a call, the return address, as `lookup` and `why` take it */
     printf("  0x%" PRIx64 " %-8s ", call->at + (call->is_jump ? 0 : call->length),
            kind_names[call->kind]);
     call_graph_print_node(graph, call->target);
+    if (!graph_is_function(graph, call->target))
+      text_pattern(analysis, call->target);
     putchar('\n');
   }
 }
@@ -139,30 +174,47 @@ static bool *find_exported(const struct call_graph *graph) {
   return exported;
 }
 
-static void print_graph(const struct call_graph *graph, enum output_format format) {
+static void print_graph(const struct analysis *analysis, enum output_format format) {
+  const struct call_graph *graph = analysis->graph;
   bool *exported = find_exported(graph);
   if (format == FORMAT_DOT)
     print_dot(graph);
   for (uint32_t i = 0; i < graph->function_count && format == FORMAT_JSON; i++)
-    json_function(graph, i, exported[i]);
+    json_function(analysis, i, exported[i]);
   for (uint32_t i = 0; i < graph->function_count && format == FORMAT_TEXT; i++)
-    text_function(graph, i, exported[i]);
+    text_function(analysis, i, exported[i]);
   free(exported);
 }
 
+/* Without a policy there is nothing to analyse. */
+static bool print_analysed(const struct callgraph_options *options, const struct program *program,
+                           const struct call_graph *graph, struct problem *problem) {
+  struct analysis analysis = {.graph = graph};
+  if (policy_is_empty(&options->policy)) {
+    print_graph(&analysis, options->format);
+    return true;
+  }
+  if (!analysis_open(&analysis, graph, &program->image, &program->loaded.table, &options->policy,
+                     problem))
+    return false;
+  print_graph(&analysis, options->format);
+  analysis_close(&analysis);
+  return true;
+}
+
 /* A file without stack maps has a call graph, too. */
-static bool print_file(const char *path, const struct load_options *options,
-                       enum output_format format) {
+static bool print_file(const char *path, const struct callgraph_options *options) {
   struct problem problem = {0};
   struct program program = {.path = path};
   struct call_graph graph;
+  const struct load_options *load = &options->load;
   bool ok =
-      load_open(&program.image, path, options, &problem) &&
-      load_find(&program.image, options, &program.loaded, &problem) != LOAD_BROKEN &&
-      load_records(&program.image, options, &program.loaded, &problem) &&
+      load_open(&program.image, path, load, &problem) &&
+      load_find(&program.image, load, &program.loaded, &problem) != LOAD_BROKEN &&
+      load_records(&program.image, load, &program.loaded, &problem) &&
       call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, &problem);
   if (ok) {
-    print_graph(&graph, format);
+    ok = print_analysed(options, &program, &graph, &problem);
     call_graph_close(&graph);
   }
   program_close(&program);
@@ -173,15 +225,16 @@ static bool print_file(const char *path, const struct load_options *options,
 
 int command_callgraph(int argc, char **argv) {
   static const struct command command = {"callgraph", help, 1, 1, "there must be one file"};
-  struct load_options load = {0};
-  enum output_format format = FORMAT_TEXT;
-  const struct command_option options[] = {
-      {"format", .words = "text|json|dot", .word = &format},
-      LOAD_OPTIONS(&load),
+  struct callgraph_options options = {.format = FORMAT_TEXT};
+  const struct command_option table[] = {
+      {"format", .words = "text|json|dot", .word = &options.format},
+      LOAD_OPTIONS(&options.load),
+      POLICY_OPTIONS(&options.policy),
       {0},
   };
   int status;
-  if (!command_options(&command, options, argc, argv, &status))
-    return status;
-  return print_file(argv[optind], &load, format) ? EXIT_DONE : EXIT_UNUSABLE;
+  if (command_options(&command, table, argc, argv, &status))
+    status = print_file(argv[optind], &options) ? EXIT_DONE : EXIT_UNUSABLE;
+  policy_close(&options.policy);
+  return status;
 }

@@ -16,7 +16,8 @@ starts = {function["address"] for function in functions}
 assert [f["address"] for f in functions] == sorted(starts)
 kinds = {"direct", "tail", "indirect", "outside", "branch", "passed"}
 for function in functions:
-    assert set(function) == {"address", "name", "address_taken", "exported", "calls", "undecodable"}
+    assert set(function) == {"address", "name", "address_taken", "exported", "calls", "undecodable", "policy", "pattern"}
+    assert function["policy"] is None and function["pattern"] is None
     assert function["undecodable"] is False
     for call in function["calls"]:
         assert set(call) == {"at", "return", "kind", "target", "symbol"} and call["kind"] in kinds
@@ -53,6 +54,12 @@ expect_status 0 "$stackpack" callgraph app
 expect_output '^0x[0-9a-f]+ by_pointer \(address taken\) \(exported\)$'
 expect_output '^  0x[0-9a-f]+ tail     by_call$'
 expect_output '^  0x[0-9a-f]+ indirect any function whose address is taken$'
+expect_status 0 "$stackpack" callgraph --gc-entry='coll*' --no-gc=harmless --no-gc=qsort app
+expect_output '^0x[0-9a-f]+ collect .*\(gc-entry=coll\*\)$'
+expect_output '^0x[0-9a-f]+ harmless .*\(no-gc=harmless\)$'
+expect_output '^  0x[0-9a-f]+ outside  qsort.* \(no-gc=qsort\)$'
+expect_status 0 "$stackpack" callgraph --gc-entry='coll*' --format=json app
+expect_output '"name":"collect".*"policy":"gc-entry","pattern":"coll\*"\}$'
 expect_status 0 "$stackpack" callgraph --format=dot app
 expect_output '^digraph '
 expect_output '^}$'
