@@ -32,7 +32,7 @@ for command in "dump" "dump --source" "dump --format=json" "callgraph" "callgrap
   *) grep -q 'not\\\+xffutf8' out || fail "$command: a name is missing" ;;
   esac
 done
-expect_status 0 "$stackpack" lookup --source app "$address"
+expect_status 0 "$stackpack" lookup --source app "$(printf '%#x' "$address")"
 expect_output 'escape\\x1b'
 expect_clean out err
 expect_status 2 "$stackpack" dump $'app\e[31m.missing'
