@@ -27,6 +27,25 @@ for linker in lld bfd; do
   done
 done
 
+# In a position-independent program with few dynamic symbols, relocations, which can't move, stand near the program headers: the
+# headers that patchelf adds have room in front of them.
+many_functions 400 >many.ll
+compile ./many.ll many.o -relocation-model=pic
+compile_main main.o -fPIC
+for linker in lld bfd gold mold; do
+  link_with $linker app -pie -Wl,-z,notext main.o many.o
+  expect_status 0 "$stackpack" pack -o packed app
+  dump_json packed >packed.json
+  for change in "--set-rpath /nowhere/lib" "--set-soname name"; do
+    cp packed patched
+    # shellcheck disable=SC2086
+    patchelf $change patched
+    expect_same_run app patched
+    dump_json patched >patched.json
+    expect_same packed.json patched.json
+  done
+done
+
 # Large pages leave much room where sections have moved; patchelf mustn't put there what has to be writable. And it takes
 # AArch64's pages for 64 KiB.
 for cell in "x86_64 65536" "x86_64 16384" "aarch64 4096" "aarch64 65536"; do

@@ -261,18 +261,28 @@ bool plan_stays_near(const struct plan *plan, const struct plan_move *move) {
   return false;
 }
 
-/* patchelf adds a PT_LOAD, and gives each note a segment of its own; one of them is the packed
- * table's. The notes and .interp have room there, too. */
-static uint64_t spare_size(const struct image *image) {
-  uint64_t headers = 2 * sizeof(Elf64_Phdr), near = 0;
-  EACH_SECTION(image, section)
-    headers += section->header.sh_type == SHT_NOTE ? sizeof(Elf64_Phdr) : 0;
+/* Bytes after the program headers for headers that are added later; .interp and the notes have room
+ * there, too. */
+static uint64_t spare_size(const struct image *image, uint64_t headers) {
+  uint64_t near = 0;
   EACH_SEGMENT(image, segment)
     near += is_near(segment) ? round_up(segment->p_filesz, PLAN_MOVE_ALIGNMENT) : 0;
-  return near > headers ? near : headers;
+  const uint64_t size = headers * sizeof(Elf64_Phdr);
+  return near > size ? near : size;
 }
 
+/* patchelf adds a PT_LOAD, and gives each note a segment of its own. Up to version 0.18 it clears
+ * room for one header more for each note, the packed table's among them; where that reaches into a
+ * section that can't move, the headers that it writes have room at least. */
 bool plan_find_moves(struct plan *plan, struct problem *problem) {
+  const struct image *image = plan->image;
   struct problem ignored = {0};
-  return find_moves(plan, spare_size(plan->image), &ignored) || find_moves(plan, 0, problem);
+  uint64_t notes = 0, alone = 0;
+  EACH_SECTION(image, section)
+    notes += section->header.sh_type == SHT_NOTE;
+  EACH_SEGMENT(image, segment)
+    alone += segment->p_type == PT_NOTE;
+  const uint64_t written = 1 + (notes > alone ? notes - alone : 0);
+  return find_moves(plan, spare_size(image, 2 + notes), &ignored) ||
+         find_moves(plan, spare_size(image, written), &ignored) || find_moves(plan, 0, problem);
 }
