@@ -103,6 +103,19 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
 
 /* ---- Section headers ---- */
 
+/* A section that has no bytes still has a place among the file's: that which its address has in its
+ * segment, or where the segment's bytes end. (gABI, "Sections", sh_offset) mold calls it 0. Then
+ * patchelf takes the section for the file's first, and moves as many of the file's bytes as the
+ * section has in memory; those may be more than there are. */
+static uint64_t empty_place(const struct plan *plan, const Elf64_Shdr *section) {
+  const Elf64_Phdr *segment = image_load_at(plan->image, section->sh_addr);
+  if (segment == NULL || (section->sh_flags & SHF_ALLOC) == 0)
+    return 0;
+  const uint64_t into = section->sh_addr - segment->p_vaddr;
+  return plan_new_offset(plan, segment->p_offset +
+                                   (into < segment->p_filesz ? into : segment->p_filesz));
+}
+
 /* A section that was there before: its place, and for relocations that were taken out, its size. */
 static Elf64_Shdr moved_section(const struct plan *plan, const struct image_section *section) {
   const struct plan_relocations *relocations = &plan->relocations;
@@ -114,6 +127,8 @@ static Elf64_Shdr moved_section(const struct plan *plan, const struct image_sect
     const uint64_t into = header.sh_offset - move->old_offset;
     header.sh_addr = move->new_address + into;
     header.sh_offset = move->new_offset + into;
+  } else if (header.sh_type == SHT_NOBITS && header.sh_offset == 0) {
+    header.sh_offset = empty_place(plan, &header);
   } else {
     header.sh_offset = plan_new_offset(plan, header.sh_offset);
   }
