@@ -112,8 +112,8 @@ static uint64_t empty_place(const struct plan *plan, const Elf64_Shdr *section) 
   if (segment == NULL || (section->sh_flags & SHF_ALLOC) == 0)
     return 0;
   const uint64_t into = section->sh_addr - segment->p_vaddr;
-  return plan_new_offset(plan, segment->p_offset +
-                                   (into < segment->p_filesz ? into : segment->p_filesz));
+  return plan_new_offset(plan,
+                         segment->p_offset + (into < segment->p_filesz ? into : segment->p_filesz));
 }
 
 /* A section that was there before: its place, and for relocations that were taken out, its size. */
