@@ -222,3 +222,46 @@ TEST(many_pairs) {
              rounds);
   check_many((struct shape){50000, 30000, 500, .registers = 1, .aliases = 0, .constants = 1}, 1);
 }
+
+/* Where the stack ends before a place, or starts after it, nothing is written. */
+TEST(places_out_of_the_stack) {
+  enum { LOWEST = -1, DERIVED = 3, HIGHEST = 5, WORDS = 8 };
+  static const struct model_options options = {.section_address = 0x200000,
+                                               .open_address = 0x200000};
+  struct model model = {0};
+  struct frame frame = {.objects = 1};
+  model_add_function(&model, 0x1000, WORDS * 8, 0x1100);
+  struct model_record *record = model_add_record(&model, RETURN_ADDRESS - 0x1000);
+  const struct stackpack_location lowest =
+      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, LOWEST * 8);
+  const struct stackpack_location highest =
+      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, HIGHEST * 8);
+  model_add_pair(record, lowest, lowest);
+  model_add_pair(record, highest,
+                 model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, DERIVED * 8));
+  model_finish(&model);
+  struct packed_model packed = packed_model_open(&model, &options);
+  const struct stackpack_walker walker = {.table = &packed.table};
+  for (unsigned start = 0; start < 2; start++)
+    for (unsigned words = 2; words <= WORDS; words++) {
+      uintptr_t memory[WORDS + 1] = {0};
+      uintptr_t *const pointer = memory + 1;
+      const bool is_inside = start == 0 && words > HIGHEST;
+      const struct stackpack_stack stack = {(uintptr_t)(memory + start),
+                                            (uintptr_t)(pointer + words)};
+      const struct stackpack_context context =
+          stackpack_context_at_call(RETURN_ADDRESS, (uintptr_t)pointer, &frame.block);
+      struct stackpack_walk walk;
+      pointer[LOWEST] = pointer[HIGHEST] = from;
+      pointer[DERIVED] = from + 1;
+      stackpack_walk_start(&walk, &walker, stack, &context);
+      ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+      ck_assert_int_eq(stackpack_walk_update(&walk, forward, &frame),
+                       is_inside ? STACKPACK_WALK_MANAGED : STACKPACK_WALK_OUT_OF_STACK);
+      ck_assert_uint_eq(pointer[LOWEST], is_inside ? to : from);
+      ck_assert_uint_eq(pointer[HIGHEST], is_inside ? to : from);
+      ck_assert_uint_eq(pointer[DERIVED], (is_inside ? to : from) + 1);
+    }
+  packed_model_free(&packed);
+  model_free(&model);
+}
