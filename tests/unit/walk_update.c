@@ -231,14 +231,15 @@ TEST(places_out_of_the_stack) {
   struct model model = {0};
   struct frame frame = {.objects = 1};
   model_add_function(&model, 0x1000, WORDS * 8, 0x1100);
+  struct model_record *others = model_add_record(&model, RETURN_ADDRESS - 0x1000 + 16);
+  struct stackpack_location words_at[WORDS + 1], *at = words_at + 1;
+  for (int i = LOWEST; i < WORDS; i++) { /* all words are places of one class */
+    at[i] = model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, i * 8);
+    model_add_pair(others, at[i], at[i]);
+  }
   struct model_record *record = model_add_record(&model, RETURN_ADDRESS - 0x1000);
-  const struct stackpack_location lowest =
-      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, LOWEST * 8);
-  const struct stackpack_location highest =
-      model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, HIGHEST * 8);
-  model_add_pair(record, lowest, lowest);
-  model_add_pair(record, highest,
-                 model_location(STACKPACK_INDIRECT, 8, STACKPACK_RSP, DERIVED * 8));
+  model_add_pair(record, at[LOWEST], at[LOWEST]);
+  model_add_pair(record, at[HIGHEST], at[DERIVED]);
   model_finish(&model);
   struct packed_model packed = packed_model_open(&model, &options);
   const struct stackpack_walker walker = {.table = &packed.table};
