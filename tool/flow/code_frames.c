@@ -1,39 +1,39 @@
 /* code_frames.c - see code_frames.h.
  *
- * LLVM says one frame size for all of a function, and nothing of registers. Unwind tables tell the
- * rest, but a function that is `nounwind` and has no attribute `uwtable` has none. So its code is
- * followed (unit.h), and the state at each call says where the frame ends:
+ * LLVM records one frame size for a whole function, and no registers. Unwind tables have the rest,
+ * but a `nounwind` function that lacks the attribute `uwtable` has none. So its code is followed
+ * (unit.h), and the state at each call gives the end of the frame:
  *
  *     push %rbx           8
  *     sub  $16, %rsp     24
  *     push $7            32
- *     call f             32: here LLVM says 24; %rbx is at 8 below the return address
+ *     call f             32: LLVM's size is 24; %rbx is at 8 below the return address
  *     add  $8, %rsp      24
  *     ...
  *     pop  %rbx; ret      0
  *
- * What is told must be proven, as a frame that is taken for too small is a lost root. A callee may
- * have taken its arguments off the stack, as those of some calling conventions do, and then the
- * stack is less deep after the call than it seems to be. A depth counts if it was made before the
- * function's first call on one way to it at least; or if a return can be reached from there,
- * without a stack pointer that is made anew, and all returns, and jumps to other functions, happen
- * at depth 0 (a jump to instructions that functions share and that return counts as these); or if it is proven before, and no call lies between. For each such mistake makes a depth too large, and none makes up for another. (A jump
- * alone proves nothing: a function of such a convention may leave room for other arguments than its
- * own.) The frame pointer, which callees leave as it is, counts if it was made before the first
- * call: so it tells where the frame ends in functions that allocate on the stack.
+ * Each fact must be proven: a frame that seems too small is a lost root. A callee may have popped
+ * its arguments, as in some calling conventions, and then the stack after the call is shallower
+ * than it seems. There are three proofs of a depth. One: at least one path sets it before the
+ * function's first call. Two: a return can be reached from there, the stack pointer is not reset on
+ * the way, and all returns and tail calls happen at depth 0 (a jump to shared instructions that
+ * return counts as a return). Three: it is proven earlier, and no call is in between. For each such
+ * mistake makes a depth too large, and none makes up for another. (A jump alone proves nothing: a
+ * function of such a convention may leave room for other arguments than its own.) The frame pointer
+ * is callee-saved. It counts if it was set before the first call, so it gives the end of the frame
+ * in functions that allocate on the stack.
  *
- * Where a call doesn't return, the code after it seems to be reached with the call's depth. That
- * does no harm: if it is reached by a jump, too, the jump's depth counts; or else it is dead.
+ * After a call that never returns, the code seems to be reached with the call's depth. That is
+ * harmless: if a jump reaches it too, the jump's depth counts; otherwise it is dead.
  *
- * Jumps with a computed target, as a `switch` has, lead to code that nothing else seems to lead to:
- * all of it is entered with the state of these jumps, which must be of one depth. They may also
- * lead to what seems to follow on a call, if that doesn't return. So only what holds at these jumps
- * holds there, and what follows on a call must have no smaller depth than they have. A function
- * that jumps by pointers at depth 0, as one that calls another one last does, tells by the stack
- * pointer alone.
+ * Jumps with a computed target, as in a `switch`, may reach all code that seems unreachable
+ * otherwise. It is entered with the state of these jumps, which must have one depth. They may also
+ * reach the code after a call, if that never returns. So only the facts that hold at these jumps
+ * hold there, and the code after a call must have at least their depth. In a function that jumps by
+ * pointers at depth 0, as tail calls do, only the stack pointer counts.
  *
- * Nothing is told of a function into whose middle a call leads (`call 1f; 1: pop %rcx`), nor of one
- * that has an unwind table: such a one may have landing pads.
+ * Two kinds of functions are skipped: those with a call into their own middle (`call 1f; 1: pop
+ * %rcx`), and those with an unwind table, as these may have landing pads.
  */
 #include "tool/flow/code_frames.h"
 
@@ -53,10 +53,10 @@ struct ending {
   bool is_remade;         /* there is such a one */
   bool is_return;         /* at depth 0 */
   bool is_jump;           /* by a pointer */
-  bool is_entry;          /* nothing seems to lead here but such jumps */
+  bool is_entry;          /* only such jumps reach the block */
   bool leads_to_return;   /* its end does */
-  /* The first step that is a call, or makes the stack pointer anew: up to there, what is known at
-   * the block's start is known. */
+  /* The first step that calls, or resets the stack pointer: the state at the block's start holds up
+   * to there. */
   uint32_t straight_end;
   bool is_proven; /* its start is */
 };
@@ -71,8 +71,8 @@ struct function {
   struct ending *endings; /* by block */
   struct state jumped;    /* the state at jumps by pointers */
   bool has_jumped, has_level_jump, has_other_jump;
-  bool is_broken;  /* nothing is to be told */
-  bool is_unclear; /* returns prove nothing */
+  bool is_broken;  /* all its frames stay unknown */
+  bool is_unclear; /* its returns prove no depth */
   bool ok;         /* there was memory */
 };
 
@@ -176,7 +176,7 @@ static void find_jumps(struct function *function) {
       unit_visit(unit, &hooks, i, note_jump);
 }
 
-/* Padding does nothing where nothing leads. */
+/* Unreachable padding is harmless. */
 static bool is_padding(const struct unit *unit, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
     if (unit->steps[i].instruction.kind != CODE_PADDING &&
@@ -185,7 +185,7 @@ static bool is_padding(const struct unit *unit, const struct unit_block *block) 
   return true;
 }
 
-/* Enters what nothing else leads to. */
+/* Enters each block that is unreachable otherwise. */
 static bool enter_jumps(struct function *function) {
   struct unit *unit = &function->unit;
   const struct unit_hooks hooks = hooks_of(function);
@@ -201,7 +201,7 @@ static bool enter_jumps(struct function *function) {
   return has_entry;
 }
 
-/* What follows on a call may be reached by such a jump in truth: it keeps its depth. */
+/* Such a jump may really reach the code after a call: it keeps its depth. */
 static void restrict_after_calls(struct function *function) {
   struct unit *unit = &function->unit;
   const struct unit_hooks hooks = hooks_of(function);
@@ -219,7 +219,7 @@ static void restrict_after_calls(struct function *function) {
   unit_run(unit, &hooks, guess);
 }
 
-/* Until what is entered shows no other jumps. */
+/* Repeats until the entered blocks show no new jumps. */
 static void follow_jumps(struct function *function) {
   for (int round = 0; round < ROUNDS; round++) {
     const struct state known = function->jumped;
@@ -310,8 +310,8 @@ static bool leads_to_return(const struct function *function, uint32_t block) {
   return ending != NULL && ending->leads_to_return && !ending->is_remade;
 }
 
-/* Finds the blocks from whose end a return can be reached. Most jumps lead forward: so from the
- * last one to the first, a few times. What a further time would find isn't told. */
+/* Finds the blocks from whose end a return can be reached. Most jumps go forward: so from the last
+ * block to the first, a few times. Blocks that only a further pass would find stay unproven. */
 static void find_returning(struct function *function) {
   bool found = true, is_jump_proven = false;
   for (unsigned time = 0; found && time < TIMES; time++) {
@@ -344,7 +344,7 @@ static bool prove(struct function *function, uint32_t block) {
 }
 
 /* Finds the blocks at whose start the depth is proven: a return can be reached from there, or it is
- * proven before, and no call lies between. */
+ * proven earlier, and no call is in between. */
 static void find_proven(struct function *function) {
   bool found = true;
   find_returning(function);
@@ -364,10 +364,10 @@ static void find_proven(struct function *function) {
   }
 }
 
-/* ---- Telling ---- */
+/* ---- Results ---- */
 
-/* The caller's registers, but for those that have the caller's values. Of a state that isn't proven
- * as a whole, what is sure counts. */
+/* Stores the places of the caller's registers, except for those that still hold the caller's
+ * values. Unless the whole state is proven, only its sure places count. */
 static void tell_registers(const struct function *function, const struct state *state,
                            uint16_t stored, struct frame_facts *facts) {
   const struct code_architecture *architecture = function->unit.architecture;
@@ -383,7 +383,7 @@ static void tell_registers(const struct function *function, const struct state *
   }
 }
 
-/* The frame in which a call waits; false if it isn't known. */
+/* The frame of a waiting call; false if its end is unproven. */
 static bool find_frame(const struct function *function, const struct state *state, bool is_proven,
                        struct frame_facts *facts) {
   const struct frame_machine *machine = &function->table->frame_machine;
@@ -480,7 +480,7 @@ static void tell_function(struct function *function, const uint8_t *bytes) {
   free(function->endings);
 }
 
-/* Whether a function has records, and nothing is known of any frame. */
+/* Whether a function has records, all of them without a frame. */
 static bool is_untold(const struct safepoints *table, const struct safepoint_function *function) {
   for (uint32_t i = 0; i < function->records; i++)
     if (table->records[function->first_record + i].frame != 0)
@@ -493,7 +493,7 @@ static bool is_unwound(const struct code_ranges *unwound, uint64_t start, uint64
   return before > 0 && unwound->items[before - 1].end > start;
 }
 
-/* The function's code; NULL if it isn't in one piece. */
+/* The function's code; NULL unless it is contiguous. */
 static const uint8_t *bytes_of(const struct safepoint_function *function, const struct code *code) {
   const uint64_t size = function->end - function->address;
   const uint8_t *bytes;
@@ -511,7 +511,7 @@ bool code_frames_tell(struct safepoints *table, const struct code *code) {
                               .table = table,
                               .unit = unit_open(architecture, &(struct parts){.is_fixed = true}),
                               .ok = true};
-  uint64_t left = 0; /* bytes: functions that overlap are not followed again and again */
+  uint64_t left = 0; /* bytes: a limit for functions that overlap */
   for (unsigned i = 0; i < code->count; i++)
     left += code->parts[i].size;
   for (uint32_t i = 0; function.ok && i < table->function_count; i++) {

@@ -1,12 +1,12 @@
-/* code_frames.h - frames of functions that have no unwind table, from the code. */
+/* code_frames.h - derives frames from the code, for functions that lack an unwind table. */
 #ifndef STACKPACK_CODE_FRAMES_H
 #define STACKPACK_CODE_FRAMES_H
 
 #include "elf/entries.h"
 #include "format/safepoints.h"
 
-/* Tells the records of a finished table where their frames end, and where the callers' registers
- * are, where unwind tables don't and it follows from the code. False without memory. */
+/* Adds to the records of a finished table the ends of their frames, and the places of the callers'
+ * registers, where unwind tables lack them and the code proves them. False if memory runs out. */
 bool code_frames_tell(struct safepoints *table, const struct code *code);
 
 #endif

@@ -10,8 +10,8 @@ static bool is_end(const struct code_instruction *instruction,
          instruction->parts.distance == 0 && instruction->parts.reads == transfer->parts.writes;
 }
 
-/* Whether an instruction may be one of a helper's: what is called keeps the register by which it
- * comes back. */
+/* Whether an instruction may belong to a helper: a called one keeps the register that holds its
+ * return address. */
 static bool is_straight(const struct code_instruction *instruction, uint32_t back) {
   const struct code_parts *parts = &instruction->parts;
   const bool is_kept = ((parts->writes | parts->may_write) & back) == 0;
@@ -19,8 +19,8 @@ static bool is_straight(const struct code_instruction *instruction, uint32_t bac
   return is_other && is_kept && !instruction->is_system;
 }
 
-/* Whether an instruction only moves the stack pointer, by a number in a register, perhaps, or uses the
- * stack: control may have gone to several helpers, none of which does anything else. */
+/* Whether an instruction only moves the stack pointer, perhaps by a number in a register, or uses
+ * the stack: control may have gone to several helpers, all of them limited to these. */
 static bool moves_frame(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   const struct code_parts *parts = &instruction->parts;
@@ -33,7 +33,7 @@ static bool moves_frame(const struct code_instruction *instruction) {
          parts->part == CODE_SUBTRACT || is_number || parts->part == CODE_SHIFT;
 }
 
-/* Whether an instruction works on what is the caller's. */
+/* Whether an instruction uses the caller's frame or registers. */
 static bool is_frames(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   return stack->growth != 0 || stack->base != CODE_NO_BASE || stack->copy != CODE_NO_BASE ||

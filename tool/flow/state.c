@@ -52,7 +52,7 @@ static bool overlaps(const struct state *state, unsigned number, const struct st
          state->places[number] < use->at + use->size;
 }
 
-/* A store: what was there is lost. */
+/* A store: the old value is lost. */
 static void overwrite(struct state *state, const struct state_use *use) {
   for (unsigned i = 0; i < KEPT; i++)
     if (overlaps(state, i, use))

@@ -43,7 +43,7 @@ struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
   return number == 0 ? NULL : &unit->steps[number - 1];
 }
 
-/* Decodes from an address to what was decoded already, or to the range's end. */
+/* Decodes from an address to the next decoded instruction, or to the range's end. */
 static bool decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
   const uint64_t end = range->start + range->size;
   struct parts parts = unit->parts;
@@ -89,8 +89,8 @@ bool unit_start(struct unit *unit, uint64_t address) {
 
 static bool goes(enum code_kind kind) { return kind == CODE_JUMP || kind == CODE_BRANCH; }
 
-/* Whether a block must end after a step: control may go elsewhere, or what follows stands elsewhere
- * in the order of steps. */
+/* Whether a block must end after a step: control may go elsewhere, or the next instruction is
+ * elsewhere in the order of steps. */
 static bool is_last(const struct unit *unit, uint32_t number) {
   const struct code_instruction *instruction = &unit->steps[number].instruction;
   return number + 1 == unit->step_count || goes(instruction->kind) ||

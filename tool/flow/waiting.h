@@ -1,7 +1,7 @@
-/* waiting.h - blocks that are yet to be followed: the one with the lowest number comes first.
+/* waiting.h - a worklist of blocks: the one with the lowest number comes first.
  *
- * Most jumps lead forward, so in the order of their addresses most blocks are followed when all
- * that leads there is known. A heap: whatever jumps back and forth costs no more than that.
+ * Most jumps go forward, so in the order of their addresses most blocks are followed after all
+ * their predecessors. It is a heap: jumps back and forth cost only the extra visits.
  */
 #ifndef STACKPACK_WAITING_H
 #define STACKPACK_WAITING_H
@@ -25,7 +25,7 @@ static inline void waiting_swap(struct waiting *waiting, size_t a, size_t b) {
   waiting->items[b] = item;
 }
 
-/* The caller sees to it that each number is there once. False without memory. */
+/* The caller adds each number once. False if memory runs out. */
 static inline bool waiting_add(struct waiting *waiting, uint32_t number) {
   if (!ARRAY_ADD(waiting->items, waiting->count, waiting->capacity, number))
     return false;
@@ -35,7 +35,7 @@ static inline bool waiting_add(struct waiting *waiting, uint32_t number) {
   return true;
 }
 
-/* The lowest number, which is taken out; there must be one. */
+/* Takes out the lowest number; the worklist must have one. */
 static inline uint32_t waiting_take(struct waiting *waiting) {
   const uint32_t lowest = waiting->items[0];
   waiting->items[0] = waiting->items[--waiting->count];
