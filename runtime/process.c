@@ -87,8 +87,9 @@ struct search {
 
 static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
 
-/* A module as an image of which no file is known. */
-static struct elf_image image_of(const struct dl_phdr_info *info) {
+/* A module as an image of which no file is known. *is_whole is false if some of its segments have no
+ * room in it. */
+static struct elf_image image_of(const struct dl_phdr_info *info, bool *is_whole) {
 #if defined __x86_64__
   enum { MACHINE = EM_X86_64 };
 #elif defined __aarch64__
@@ -99,7 +100,7 @@ static struct elf_image image_of(const struct dl_phdr_info *info) {
   struct elf_image image = {.header = {.e_machine = MACHINE, .e_phnum = info->dlpi_phnum},
                             .loaded = info->dlpi_phdr,
                             .bias = info->dlpi_addr};
-  (void)elf_image_index(&image); /* the loader has taken it */
+  *is_whole = elf_image_index(&image) == NULL;
   return image;
 }
 
@@ -244,7 +245,8 @@ static void add_plain(struct process_overlay *process, uint64_t start) {
 static int mark_module(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
   const struct search *search = data;
-  const struct elf_image image = image_of(info);
+  bool is_whole;
+  const struct elf_image image = image_of(info, &is_whole);
   struct found found = {0};
   uint64_t there = 0;
   module_range(info, &found);
@@ -299,8 +301,9 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
     search->modules++;
     return 0;
   }
-  const struct elf_image image = image_of(info);
-  enum stackpack_error error = open_packed(&image, &found);
+  bool is_whole;
+  const struct elf_image image = image_of(info, &is_whole);
+  enum stackpack_error error = is_whole ? open_packed(&image, &found) : STACKPACK_NOT_ELF;
   if (error == STACKPACK_NO_STACK_MAPS)
     error = open_raw(info, image, &found);
   if (error == STACKPACK_NO_STACK_MAPS) {

@@ -6,33 +6,21 @@ make_program lld app list
 make_program bfd other list
 expect_status 0 "$stackpack" pack --always --keep-raw=kept -o packed app
 
-# COMMAND says what it did before it replaces the file. Its output is a pipe that is full, so it waits there, and the
-# file is changed; then the pipe is read.
+# The file is changed when COMMAND has written the new one, and gives it its mode.
 changed_while() { # CHANGE COMMAND...
-  local status=0 expected=2
-  [[ $1 != pack_it ]] || expected=0
-  mkfifo pipe
-  { until [[ -e go ]]; do sleep 0.1; done; cat >/dev/null; } <pipe &
-  {
-    head -c 65536 /dev/zero
-    exec "${@:2}" 2>err
-  } >pipe &
-  local command=$!
-  until [[ $(readlink /proc/$command/exe) == */stackpack && $(cut -d ' ' -f 1 /proc/$command/syscall) == 1 ]]; do sleep 0.1; done
-  $1
-  : >go
-  wait $command || status=$?
-  wait
-  rm pipe go
-  [[ $status == $expected ]] || fail "exit status $status, not $expected"
-  ((status == 0)) || grep -qE "^stackpack: app: it was changed in the meantime$" err || { cat err >&2; fail "that isn't said"; }
+  local expected='exited with code 02'
+  [[ $1 != pack_it ]] || expected='exited normally'
+  ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0 gdb --batch -nx -ex "catch syscall fchmod" -ex run -ex "shell bash $1.sh" -ex delete \
+    -ex continue --args "${@:2}" >gdb.log 2>err || true
+  grep -q "$expected" gdb.log || { cat gdb.log err >&2; fail "$1: it hasn't $expected"; }
+  [[ $1 == pack_it ]] || grep -qE "^stackpack: app: it was changed in the meantime$" err || { cat err >&2; fail "that isn't said"; }
   expect_same app new
   [[ -z $(find . -name '.*stackpack*') ]] || fail "something is left"
 }
 
-pack_it() { "$stackpack" pack --quiet --always app; }
-replace() { cp other next && mv next app; }
-overwrite() { cat other >app; }
+echo "'$stackpack' pack --quiet --always app" >pack_it.sh
+echo 'cp other next && mv next app' >replace.sh
+echo 'cat other >app' >overwrite.sh
 cp app raw
 cp other new
 for change in replace overwrite; do
