@@ -101,10 +101,10 @@ for program in pushing packed; do
   (($(frame_size $program) >= 32 + 8)) || fail "$program: the arguments aren't in the frame's size"
 done
 
-# Without unwind tables, the code tells it, but of a frame whose size isn't fixed; that is said.
+# Without unwind tables, the code tells it, also of a frame whose size isn't fixed: it ends at the frame pointer.
 objcopy --rename-section .eh_frame=.other pushing unknown
 expect_status 0 "$stackpack" pack --always -o packed unknown
-expect_output '^unknown: 1 record of frames that neither unwind tables nor the code tell of: '
+! grep -q 'neither unwind tables nor the code' out || { cat out >&2; fail "frames that aren't known without unwind tables"; }
 (($(frame_size packed) >= 32 + 8)) || fail "the arguments aren't in the frame's size"
 expect_status 0 "$stackpack" pack --always --quiet --reader=elsewhere -o packed unknown
 [[ ! -s out && ! -s err ]] || fail "--quiet isn't quiet"
