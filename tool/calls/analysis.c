@@ -1,19 +1,20 @@
 /* analysis.c - see analysis.h.
  *
- * What a policy changes in the call graph: GC entries are the goals; a function that never collects
- * has no successors, and nor has a symbol of the C library that never calls back; one that ends the
- * program leads to what is registered for that, if all of it is known. All other symbols lead to
- * `anything`, as they may call back. If a GC entry is itself a symbol, the collector is elsewhere,
- * and code elsewhere may enter it without coming back here: then `anything` leads there.
+ * A policy changes the call graph: GC entries are the goals; a function that never collects has no
+ * successors, and neither has a symbol of the C library that never calls back; the successors of
+ * one that ends the program are the functions registered for that, if all of them were found. All
+ * other symbols have the successor `anything`, as they may call back. If a GC entry is itself a
+ * symbol, the collector is elsewhere, and code elsewhere may enter it directly: then it is a
+ * successor of `anything`.
  *
- * A GC entry of which there is no function may be misspelt, or have lost its name: it could be any
- * function here or elsewhere. Then nothing is dropped for not reaching a GC entry.
+ * A GC entry that matches no function may be misspelt, or stripped of its name: it could be any
+ * function here or elsewhere. Then no record is dropped for being out of reach of a GC entry.
  *
- * A function of the C library that allocates does so by this file's malloc, if it defines one; or
- * by another library's that it is linked with; or by a GC entry, wherever that is.
+ * A function of the C library that allocates calls this file's malloc, if it defines one; or the
+ * malloc of another library that it is linked with; or a GC entry, wherever that is.
  *
- * A function is reachable if it is the start, or a pointer may lead to it, or a reachable one calls
- * it. That doesn't depend on the policy.
+ * A function is reachable if it is the start, or address-taken, or a reachable one calls it. That
+ * is independent of the policy.
  */
 #include "tool/calls/analysis.h"
 
@@ -31,7 +32,7 @@ struct match {
   uint32_t pattern, node;
 };
 
-/* What was found for a plain pattern, to tell whether it means several functions. */
+/* The functions found for a plain pattern, to see whether it is ambiguous. */
 struct meaning {
   struct {
     char *name; /* whole; owned */
@@ -98,8 +99,8 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *text,
   pattern_name_close(&name);
 }
 
-/* A label without type may be the end of what is before it: it is a name that a promise holds for
- * if there is no other, nor may another have been there. */
+/* A label without type may be the end of the code before it: a promise holds for it only if it is
+ * the sole name there, and the file still has its local symbols. */
 static bool is_own_name(const struct analysis *analysis, const GElf_Sym *symbol, const char *name) {
   const uint32_t function = call_graph_start(analysis->graph, symbol->st_value);
   if (symbol->st_shndx == SHN_ABS || function == (uint32_t)GRAPH_NO_NODE || names_is_mapping(name))
@@ -128,8 +129,8 @@ static void match_outside(struct matcher *matcher) {
   }
 }
 
-/* Finds the functions that each pattern is for. A plain pattern that means several functions keeps
- * no promise for any. */
+/* Finds the functions that each pattern matches. A promise by an ambiguous plain pattern is
+ * void. */
 static void match_all(struct matcher *matcher, struct analysis *analysis,
                       const struct image *image) {
   const struct policy *policy = matcher->policy;
@@ -199,7 +200,7 @@ static bool match_names(struct matcher *matcher, const struct image *image,
   return ok;
 }
 
-/* ---- What has lost its name ---- */
+/* ---- Functions without a name ---- */
 
 /* Whether local symbols were taken out: a program has local functions, from its start files at the
  * least. (Symbols that a linker makes local are hidden, and stay.) */
@@ -212,8 +213,8 @@ static bool lacks_symbols(const struct image *image) {
   return true;
 }
 
-/* Without its name, a copy of a GC entry can't be told from any other function. Where symbols are
- * missing, a function that nothing delimits may hold others, to which calls lead in its middle. */
+/* A nameless copy of a GC entry looks like any other function. Where symbols are missing, a
+ * function of uncertain end may hold others, which calls into its middle enter. */
 static void find_nameless(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const struct linkage *linkage = &graph->linkage;
@@ -251,8 +252,8 @@ static uint32_t jump_target(const struct call_graph *graph, uint32_t number) {
              : (uint32_t)GRAPH_NO_NODE;
 }
 
-/* A linker may let the callers of such an entry jump to its target at once (lld's branch-to-branch),
- * and a compiler's jump table stands before a body that others call. */
+/* A linker may let the callers of such an entry jump to its target at once (lld's
+ * branch-to-branch), and a compiler's jump table may precede a body that others call. */
 static void follow_jumps(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->jump_from = analysis->jump_to = GRAPH_NO_NODE;
@@ -303,17 +304,17 @@ static void find_replaced(struct analysis *analysis, bool is_libcs) {
   }
 }
 
-/* Whether a malloc that this file doesn't define is one that never collects: nobody else's can come
- * to it, or the policy says so. */
+/* Whether the malloc that this file imports never collects: any other library's is excluded, or the
+ * policy promises it. */
 static bool has_libc_malloc(const struct call_graph *graph, const struct policy *policy) {
   const struct linkage *linkage = &graph->linkage;
   return policy->has_libc_malloc || (!linkage->needs_allocator && !linkage->is_library &&
                                      !uses_any(graph, LEAF_SANITIZER_HOOKS));
 }
 
-/* Whether the C library's functions may allocate by a malloc of which this file shows nothing: that of
- * another library that it needs, or of the program that loads it. If the file imports malloc with
- * the C library's version, its linker found no other one; and a program's own comes first. */
+/* Whether the C library's functions may allocate by a malloc that is invisible here: one of another
+ * library that it needs, or of the program that loads it. If the file imports malloc with the C
+ * library's version, its linker found only that one; and a program's own comes first. */
 static bool may_replace_malloc(const struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 1; i < linkage->symbol_count; i++)
@@ -323,18 +324,18 @@ static bool may_replace_malloc(const struct call_graph *graph) {
   return true;
 }
 
-/* Whether a function of the C library that is no LEAF_PURE leads to nothing of other files. */
+/* Whether the C library's functions that allocate stay within the C library. */
 static bool has_plain_malloc(const struct analysis *analysis) {
   return analysis->replaced_count == 0 && !analysis->may_replace_malloc;
 }
 
-/* Whether other files may have this one's functions, or look them up: what they do with them isn't
- * known. */
+/* Whether this file's functions are safe from unseen callers: other files can neither get their
+ * addresses nor look them up. */
 static bool is_alone(const struct call_graph *graph) {
   return !graph->linkage.is_library && !graph->linkage.needs_more;
 }
 
-/* The occasions on which all functions that run are known. */
+/* The occasions (enum leaf_occasion) for which all registered functions were found. */
 static uint8_t known_occasions(const struct call_graph *graph) {
   uint8_t known = LEAF_AT_EXIT | LEAF_AT_QUICK_EXIT | LEAF_AT_ABORT;
   if (!is_alone(graph) || uses_any(graph, LEAF_LOADERS))
@@ -346,7 +347,7 @@ static uint8_t known_occasions(const struct call_graph *graph) {
   return known & (uint8_t)~graph->unknown_occasions;
 }
 
-/* The number of the group of leaf functions that a symbol is of; leaf_group_count if it is of none. */
+/* The index of a symbol's group of leaf functions; leaf_group_count if it has none. */
 static size_t group_of(const struct linkage_symbol *symbol, bool is_libcs) {
   const bool is_of[] = {
       [LEAF_OF_C_LIBRARY] = symbol->is_c_library ||
@@ -386,21 +387,22 @@ static void find_leaves(struct analysis *analysis, bool is_libcs) {
 
 /* ---- The graph under the policy ---- */
 
-/* Whether a helper has nothing else to lead to than its caller says. */
+/* Whether the caller's other calls include all successors of a helper. */
 static bool is_followed(const struct analysis *analysis, const struct call *call) {
   return call->is_followed && !analysis->is_entry[call->target] &&
          !analysis->graph->functions[call->target].is_undecodable &&
          !analysis->graph->functions[call->target].is_patched;
 }
 
-/* Whether what a function elsewhere is given is all that it calls: one that allocates may call a
- * malloc that isn't the C library's. */
+/* Whether the call's other edges replace its target: a function elsewhere calls only the function
+ * passed to it, or a helper was followed. One that allocates may call a malloc other than the C
+ * library's. */
 static bool is_settled(const struct analysis *analysis, const struct call *call) {
   return (call->is_settled && has_plain_malloc(analysis)) || is_followed(analysis, call);
 }
 
-/* Whether a call that another function makes of what it is given (CALL_PASSED) is made by one of
- * which the policy says that it never collects: that of the call beside it, at the same place. */
+/* Whether a passed function (CALL_PASSED) is called by one that never collects by the policy: the
+ * target of the settled call at the same place. */
 static bool is_passed_to_leaf(const struct analysis *analysis, const struct call *passed) {
   const struct call_graph *graph = analysis->graph;
   const struct call *call = passed;
@@ -430,7 +432,7 @@ static uint32_t node_of_occasions(const struct call_graph *graph, uint8_t occasi
   return graph_nodes(graph) + 1 + occasions;
 }
 
-/* What the C library calls when it allocates, if it isn't its own. */
+/* The functions by which the C library allocates, apart from its own. */
 static void visit_replaced(const struct analysis *analysis, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < analysis->replaced_count; i++) {
@@ -523,7 +525,7 @@ static void visit_level(const void *graph, uint32_t node, reach_visitor *visit, 
     analysis_visit(level->analysis, node, level->certainty, visit, context);
 }
 
-/* ---- What can be reached at all ---- */
+/* ---- Reachability ---- */
 
 void flood_open(struct flood *flood, const struct call_graph *graph) {
   const size_t nodes = analysis_nodes(graph);
@@ -566,7 +568,8 @@ static void find_reachable(struct analysis *analysis) {
   flood_close(&flood);
 }
 
-/* A GC entry that no record leads to is named wrongly, or was inlined wherever it was called. */
+/* A GC entry that is unreachable from every record's call is misnamed, or was inlined wherever it
+ * was called. */
 static void find_unreached(struct analysis *analysis, const struct matcher *matcher,
                            const struct safepoints *table) {
   const struct call_graph *graph = analysis->graph;

@@ -45,14 +45,14 @@ static bool is_area(const struct image *image, const struct image_section *secti
   }
 }
 
-/* Whether a section's segment can be written to: then the program may change what is there. */
+/* Whether a section's segment is writable: then the program may change its bytes. */
 static bool is_changeable(const struct image *image, const struct image_section *section) {
   const Elf64_Phdr *segment = image_segment_of(image, &section->header);
   return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
-/* The memory that the dynamic linker protects when it has relocated it; NULL if there is none. (It
- * knows one such segment of a file.) */
+/* The memory that the dynamic linker protects after relocating it, or NULL. (It honours one such
+ * segment of a file.) */
 static const Elf64_Phdr *find_sealed(const struct image *image) {
   EACH_SEGMENT(image, segment)
     if (segment->p_type == PT_GNU_RELRO)
@@ -60,9 +60,9 @@ static const Elf64_Phdr *find_sealed(const struct image *image) {
   return NULL;
 }
 
-/* Whether a section can't be written to once the program runs: its segment tells, as the section's
- * own flags are only what the linker was told. (Words of the global offset table may be writable,
- * but only the dynamic linker does that: see struct linkage_word.) */
+/* Whether a section is read-only once the program runs. Its segment decides: the section's own
+ * flags are only the linker's input. (Words of the global offset table may be writable, but only
+ * the dynamic linker writes to them: see struct linkage_word.) */
 static bool is_constant(const struct image *image, const struct image_section *section,
                         const Elf64_Phdr *sealed) {
   const uint64_t into = sealed == NULL ? 0 : section->header.sh_addr - sealed->p_vaddr;
@@ -78,9 +78,10 @@ static bool has_text(const struct image *image, const struct image_section *sect
          memmem(image->bytes + header->sh_offset, header->sh_size, text, strlen(text)) != NULL;
 }
 
-/* RISC-V's Zcmp and Zcmt have jumps and calls of 2 bytes, which are stores of doubles where C and D
- * go together (The RISC-V Instruction Set Manual, "Zc*"). A file whose calls pass doubles in
- * registers has D, and its attributes list its extensions ("rv64i2p1_f2p2_d2p2_c2p0"). */
+/* RISC-V's Zcmp and Zcmt have jumps and calls of 2 bytes, with the encodings of stores of
+ * doubles in the extensions C and D ("The RISC-V Instruction Set Manual", "Zc*"). A file
+ * whose calls pass doubles in registers has D, and its attributes list its extensions
+ * ("rv64i2p1_f2p2_d2p2_c2p0"). */
 static bool may_have_short_calls(const struct image *image) {
   const unsigned flags = image->header.e_flags;
   if (image->header.e_machine != EM_RISCV)

@@ -1,9 +1,8 @@
 /* areas.h - the parts of a program's memory that its file fills: code and data, by address.
  *
- * An area is a section that is loaded. Each has some marks for every byte, which the call graph's
- * steps use as they need: see there. Sections that only the dynamic linker and unwinders read
- * (symbols, relocations, unwind tables, stack maps) are no areas: their words only look like
- * addresses.
+ * An area is a loaded section. Each has some marks for every byte, defined by the call graph's
+ * steps below. Sections that only the dynamic linker and unwinders read (symbols, relocations,
+ * unwind tables, stack maps) are excluded: their words only look like addresses.
  */
 #ifndef STACKPACK_AREAS_H
 #define STACKPACK_AREAS_H
@@ -33,9 +32,9 @@ enum {
 };
 
 struct areas {
-  struct area *items; /* by address; they don't overlap */
+  struct area *items; /* by address, disjoint */
   size_t count;
-  uint64_t start, end;       /* of the program's memory, in which the areas lie */
+  uint64_t start, end;       /* of the program's memory, which contains the areas */
   bool may_have_short_calls; /* instructions that are marked so (struct code_instruction) may be */
 };
 
@@ -44,7 +43,7 @@ bool areas_open(struct areas *areas, const struct image *image, const struct ima
                 struct problem *problem);
 void areas_close(struct areas *areas);
 
-/* The area that has an address; NULL if none does. */
+/* The area that has an address, or NULL. */
 struct area *areas_find(const struct areas *areas, uint64_t address);
 
 /* Whether an address is beyond the program's memory, or its end. */

@@ -14,7 +14,7 @@
 /* ---- Looking up ---- */
 
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
-  if (address - graph->code_start >= graph->code_span) /* most that are asked for aren't code */
+  if (address - graph->code_start >= graph->code_span) /* most queries are for data */
     return GRAPH_NO_NODE;
   const size_t from = SEARCH_UP_TO(graph->functions, graph->function_count, address, address);
   if (from == 0 || address - graph->functions[from - 1].address >= graph->functions[from - 1].size)
@@ -116,8 +116,8 @@ static int compare_calls(const void *a, const void *b) {
   return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Drops the calls that turned out to be none, and puts those that were found later in their place;
- * calls are in the order of their addresses then. */
+/* Drops the calls of CALL_NONE, and merges in those that were found later; afterwards calls are in
+ * the order of their addresses. */
 static void merge_calls(struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
   for (size_t i = 0; i < builder->later_count; i++)
@@ -171,7 +171,7 @@ static void look_through_stubs(struct call_graph *graph) {
   }
 }
 
-/* Words that were taken for data do nothing if nothing leads there. */
+/* Unreachable words of data are harmless. */
 static void settle_data(struct call_graph *graph) {
   bool *is_entered = calloc((size_t)graph_nodes(graph) + 1, sizeof *is_entered);
   for (uint32_t i = 0; i < graph->call_count; i++)

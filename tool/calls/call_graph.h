@@ -1,53 +1,55 @@
-/* call_graph.h - who calls whom in a linked file, as far as its bytes tell; and where they don't,
- * who may.
+/* call_graph.h - the calls in a linked file: all that its bytes show, and all others that are
+ * possible.
  *
  * The graph's nodes, in the order of their numbers:
  *
  *   functions   The code is divided at each address where a function may start, so each byte of it
- *               is one function's. A function in the middle of another one makes two of it: what
- *               goes on from the first part into the second is a call like any other.
- *   symbols     Of the dynamic symbol table: functions elsewhere. One that is also defined here, but
- *               may be replaced by another file's, is a symbol that leads to the definition.
- *   anything    Whatever a pointer may lead to: every function whose address is taken.
- *   everything  Every function: what code leads to that isn't understood.
- *   types       Of the frontend: whatever a pointer of one type may lead to.
+ *               is one function's. A function in the middle of another one makes two of it: running
+ *               on from the first part into the second is a call like any other.
+ *   symbols     Of the dynamic symbol table: functions elsewhere. One that is also defined here,
+ *               but may be replaced by another file's, is a symbol with the definition as a
+ *               successor.
+ *   anything    Every address-taken function: the possible targets of a pointer.
+ *   everything  Every function: the possible targets of code that can't be analysed.
+ *   types       Of the frontend: the possible targets of a pointer of one type.
  *
- * A call leads from a function to a node. Calls are all ways by which control goes from one
- * function to another: calls, jumps, and running on into what follows. (What they lead to runs
- * while the frames below wait, and that is all that matters here.) So a jump within a function is
- * none, nor is one by the compiler's jump tables.
+ * A call is an edge from a function to a node. Calls are all ways by which control goes from one
+ * function to another: calls, jumps, and falling through into the next. (The callee runs while the
+ * frames below wait, and that is all that matters here.) So a jump within a function is excluded,
+ * and so is one by the compiler's jump tables.
  *
- * The rule: every call is possible that isn't shown to be impossible. Each reader of code, data,
- * relocations and tables adds calls, and functions whose addresses are taken; none takes any away.
- * For a call to be missing, all of this must hold:
+ * The rule: every call is possible unless it is shown to be impossible. Each reader of code, data,
+ * relocations and tables only adds calls, and address-taken functions. For a call to be missing,
+ * all of this must hold:
  *
- *   - The caller's bytes are instructions, from its start to its end, and so is the code that its jumps
- *     lead to (sweep.c), and the program can't write to them (areas.c); otherwise the caller leads to
+ *   - The caller's bytes are instructions, from its start to its end, and so are the targets of its
+ *     jumps (sweep.c), and the program can't write to them (areas.c); otherwise it calls
  *     everything. It also does if a place in it is to be patched when the program runs (hidden.c).
- *   - No instruction of the caller names the callee (sweep.c, indirect_calls.c), nor does the unwinder
- *     (hidden.c); and the caller doesn't run on into the callee.
- *   - The caller doesn't call the operating system by an instruction.
- *   - Each return of the caller takes its own return address, which it hasn't touched, nor those above
- *     it: its stack is as deep as at its start, by constants and the frame pointer alone, and the frame
- *     pointer has the value that it had at the start (stack.c); also where others enter it in its middle
- *     (sweep.c). Helpers that save and restore its registers are followed as a part of it (helpers.c).
- *   - The caller has no call or jump by a pointer; or the callee's address isn't taken. It isn't if
- *       - no code computes it (sweep.c, flow.c);
- *       - no word of the program's, at any place, is the address, with or without a tag, or the distance
- *         to it from the word itself, from the word's end (data may be run as code), from the global
- *         offset table, or from a place that something refers to (escapes.c);
- *       - no other file can find it by name (escapes.c);
- *       - no function adds something to the address of a function for others to use (indirect_calls.c), or
- *         names an address beyond the program's memory, from which others may take off a constant
- *         (sweep.c);
- *       - the pointer isn't a sum (sweep.c, indirect_calls.c), nor made by a caller that names the address
- *         of any function (sweep.c).
- *     Or the pointer has a type that the frontend says the callee doesn't have, nor any that it includes
- *     (call_types.c).
- *   - The caller calls no function elsewhere, but for functions of the C library that are known not to
- *     call back, or only what they are given, where that is a constant (leaf_functions.c), and that
- *     don't call the program's own malloc (analysis.c); or only what was registered, where all of that
- *     is known (registered.c).
+ *   - The callee is named by no instruction of the caller (sweep.c, indirect_calls.c), and by none
+ *     of the unwinder's tables (hidden.c); and the caller ends before the callee.
+ *   - The caller calls the operating system only through functions.
+ *   - Each return of the caller takes its own return address, unwritten, as are those above it: its
+ *     stack is as deep as at its start, by constants and the frame pointer alone, and the frame
+ *     pointer has the value that it had at the start (stack.c); also where others enter it in its
+ *     middle (sweep.c). Helpers that save and restore its registers are followed as a part of it
+ *     (helpers.c).
+ *   - The caller has no call or jump by a pointer; or the callee isn't address-taken. That needs
+ *       - that no code computes its address (sweep.c, flow.c);
+ *       - that no word of the program's, at any place, is the address, with or without a tag, or
+ *         the distance to it from the word itself, from the word's end (data may be run as code),
+ *         from the global offset table, or from a referenced place (escapes.c);
+ *       - that no other file can find it by name (escapes.c);
+ *       - that no function adds something to the address of a function for others to use
+ *         (indirect_calls.c), or names an address beyond the program's memory, from which others
+ *         may subtract a constant (sweep.c);
+ *       - that the pointer is neither a sum (sweep.c, indirect_calls.c), nor made by a caller that
+ *         names the address of any function (sweep.c).
+ *     Or the frontend says that the callee has neither the pointer's type, nor any that this
+ *     includes (call_types.c).
+ *   - The caller calls no function elsewhere, except for functions of the C library that never call
+ *     back, or call only a constant argument (leaf_functions.c), and stay clear of the program's
+ *     own malloc (analysis.c); or call only registered functions, if all of these were found
+ *     (registered.c).
  */
 #ifndef STACKPACK_CALL_GRAPH_H
 #define STACKPACK_CALL_GRAPH_H
@@ -63,8 +65,8 @@
 enum call_kind {
   CALL_NONE, /* while the graph is built */
   CALL_DIRECT,
-  CALL_TAIL,   /* a jump to another function */
-  CALL_BRANCH, /* a jump on a condition, by a jump table, or none at all: what follows is another */
+  CALL_TAIL,     /* a jump to another function */
+  CALL_BRANCH,   /* conditional, by a jump table, or falling through into the next function */
   CALL_INDIRECT, /* by a pointer */
   CALL_OUTSIDE,  /* to a symbol */
   CALL_PASSED,   /* by a function elsewhere that is given the target's address, and calls it */
@@ -75,14 +77,14 @@ struct call {
   uint32_t target;  /* a node */
   uint8_t length;   /* of the instruction */
   uint8_t kind;     /* enum call_kind */
-  bool is_jump;     /* no return address is left */
-  bool is_inside;   /* it leads to the middle of its target */
-  bool is_settled;  /* another call at the same place says all that its target leads to */
-  bool is_followed; /* what its target leads to is said by the caller's other calls (helpers.h) */
+  bool is_jump;     /* it leaves no return address */
+  bool is_inside;   /* it enters its target in the middle */
+  bool is_settled;  /* another call at the same place has all functions that its target calls */
+  bool is_followed; /* the caller's other calls include its target's calls (helpers.h) */
   bool is_system;   /* of the operating system */
-  bool is_noted;    /* what it registers, to run later, is known */
-  bool is_loaded;   /* its pointer is a word of memory, as it is there */
-  bool is_through;  /* by a register, which has the target's address if control comes straight on */
+  bool is_noted;    /* the function that it registers for later was found */
+  bool is_loaded;   /* its pointer is loaded from memory unchanged */
+  bool is_through;  /* by a register, which has the target's address after straight-line code */
 };
 
 /* Why a function's address counts as taken. */
@@ -90,10 +92,10 @@ enum taken {
   TAKEN_NOT,
   TAKEN_BY_CODE,       /* the instruction at taken_at computes it */
   TAKEN_BY_SUM,        /* the function at taken_at makes a sum that may be it */
-  TAKEN_BY_DATA,       /* the word at taken_at is, or leads to it */
+  TAKEN_BY_DATA,       /* the word at taken_at is its address, or a distance to it */
   TAKEN_BY_RELOCATION, /* the dynamic linker puts it into the word at taken_at */
   TAKEN_BY_EXPORT,     /* other files can find it by name */
-  TAKEN_BY_UNWINDER,   /* an exception's way leads through it */
+  TAKEN_BY_UNWINDER,   /* an exception's path passes it */
   TAKEN_BY_START,      /* it runs when the file is loaded or unloaded */
 };
 
@@ -103,13 +105,13 @@ struct graph_function {
   uint32_t first_call; /* its calls go up to the next function's first one */
   uint8_t taken;       /* enum taken */
   bool is_undecodable;
-  bool is_data;           /* it isn't decoded, and is undecodable only if something leads there */
+  bool is_data;           /* it is skipped, and undecodable only if it is entered */
   bool has_computed_jump; /* by a register or memory, of any kind */
   bool names_code;        /* it names another function's address, or its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
-  bool is_whole;          /* it is known to be one function: a symbol or an unwind table says so */
+  bool is_whole;          /* a symbol or an unwind table has its start and end */
   uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
-  bool is_typed;     /* the frontend tells its type */
+  bool is_typed;     /* the frontend gives its type */
   bool is_patched;   /* a place in it is to be filled in when the program runs */
   uint8_t occasions; /* enum leaf_occasion, a set: when it runs, having been registered */
 };
@@ -129,14 +131,14 @@ struct call_graph {
   struct graph_type *types; /* by id; one more at the end */
   uint32_t *type_members;
   uint32_t function_count, call_count, type_count;
-  uint8_t unknown_occasions;      /* enum leaf_occasion: when functions may run that aren't known */
+  uint8_t unknown_occasions;      /* enum leaf_occasion: when unidentified functions may run */
   bool has_system_call;           /* some function may ask the operating system for anything */
   uint64_t code_size;             /* bytes that were decoded */
   uint64_t code_start, code_span; /* from the first function's start to the last one's end */
 };
 
-/* `loaded` is the file's stack maps, which tell of functions, or NULL. The image must outlive the
- * graph. */
+/* `table` has the file's stack maps, or is NULL: their functions are starts. The image must outlive
+ * the graph. */
 bool call_graph_open(struct call_graph *graph, const struct image *image,
                      const struct image_section *raw, const struct safepoints *table,
                      struct problem *problem);
@@ -144,12 +146,12 @@ void call_graph_close(struct call_graph *graph);
 
 enum { GRAPH_NO_NODE = UINT32_MAX };
 
-/* The function that has an address; GRAPH_NO_NODE if none does. */
+/* The function that has an address, or GRAPH_NO_NODE. */
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);
-/* The function that starts at an address; GRAPH_NO_NODE if none does. */
+/* The function that starts at an address, or GRAPH_NO_NODE. */
 uint32_t call_graph_start(const struct call_graph *graph, uint64_t address);
 
-/* The first call that may end at an address: those that do are among the next, up to the
+/* The first call that may end at an address: calls that end there are among the next, up to the
  * address. */
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end);
 
@@ -180,15 +182,15 @@ static inline const struct linkage_symbol *graph_symbol_of(const struct call_gra
              : NULL;
 }
 
-/* A name to print for a node: of a function without one, NULL. */
+/* A name to print for a node; NULL for a nameless function. */
 const char *call_graph_name(const struct call_graph *graph, uint32_t node);
 
-/* Prints a node for people: its name, its address, or what it stands for. */
+/* Prints a node for people: its name, its address, or a description of its set of functions. */
 void call_graph_print_node(const struct call_graph *graph, uint32_t node);
 
 /* ---- Steps of call_graph_open ---- */
 
-/* A function that registers what it is given, by another one. */
+/* A function that passes one of its arguments to a registering function. */
 struct registrar {
   uint32_t function;
   struct leaf_callback what;
@@ -201,15 +203,14 @@ struct graph_builder {
   size_t call_capacity;
   struct call *later; /* calls that were found when their functions' were complete */
   size_t later_count, later_capacity;
-  uint64_t *
-      landings; /* where jumps and calls lead to in the middle of other functions, and exceptions */
+  uint64_t *landings; /* targets in the middle of functions: of jumps, calls and exceptions */
   size_t landing_count, landing_capacity;
-  struct code_ranges tables; /* jump tables: words that are known to be no function's address */
+  struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */
   struct code_ranges open;   /* any address in these may be made (parts.h) */
-  uint64_t global;           /* what the global pointer holds; 0: it isn't known */
+  uint64_t global;           /* the global pointer's value; 0: unknown */
   uint32_t lost;             /* registers that some function changes though calls preserve them */
-  /* A function, or a word, that makes addresses of code that may be any, for others to call; 0:
-   * there is none. */
+  /* A function, or a word, from which others may make the address of any code, and call it;
+   * or 0. */
   uint64_t hands_over;
   struct leaf_callback *callbacks; /* by symbol */
   struct registrar registrars[REGISTRARS];
@@ -222,20 +223,20 @@ struct parts graph_parts(const struct graph_builder *builder);
 /* Divides the code into functions. */
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
-/* Decodes all functions for their calls, and marks what they refer to. */
+/* Decodes all functions for their calls, and marks the memory that they refer to. */
 void sweep(struct graph_builder *builder, const struct image *image);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
-/* Notes what functions of the C library call that call what they are given, at once or later. */
+/* Resolves calls of C library functions that call their arguments, at once or later. */
 void registered_note(struct graph_builder *builder);
-/* Finds the ways of exceptions; and, when all calls are known, the places that are to be
- * patched. */
+/* Finds the paths of exceptions; and, after all calls were found, the places that are patched at
+ * run time. */
 bool landings_find(struct graph_builder *builder, const struct image *image,
                    struct problem *problem);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
-/* Finds the functions whose addresses are in data, or known to other files. */
+/* Finds the functions whose addresses are in data, or exported to other files. */
 void escapes_find(struct graph_builder *builder, const struct image *image);
-/* Finds on which occasions functions may run of which it isn't known that they are registered. */
+/* Finds the occasions on which unidentified functions may run. */
 void registered_check(struct graph_builder *builder);
 /* Narrows indirect calls by their types. */
 void call_types_read(struct graph_builder *builder, const struct image *image,
@@ -247,18 +248,18 @@ enum {
   GRAPH_TAG_SIZE = 16
 }; /* a pointer to the first bytes of a function may be its address with a tag */
 
-/* Whether a function is a part of the procedure linkage table, which the linker makes. */
+/* Whether a function is a part of the linker's procedure linkage table. */
 bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
 
-/* A stub of the procedure linkage table: the symbol's node that it jumps to; GRAPH_NO_NODE if the
- * function is none, or does anything else. (A function of the program's that ends in such a jump is
- * none: it may be a GC entry.) */
+/* A stub of the procedure linkage table: the node of the symbol that it jumps to; GRAPH_NO_NODE for
+ * any other function. (A function of the program's that ends in such a jump is another one: it may
+ * be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 
-/* Whether some code or data has the address of a function that is elsewhere; a word that is only
- * called by doesn't count. */
+/* Whether some code or data has the address of a function elsewhere; a word for calls alone is
+ * excluded. */
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);
-/* For the steps: something refers to an address; false if it is none of the program's. */
+/* For the steps: something refers to an address; false if it is outside the program. */
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
 /* Appends to an array that grows. */
 void graph_add_call(struct graph_builder *builder, struct call call);

@@ -1,30 +1,29 @@
-/* call_types.c - narrows indirect calls by the types that a frontend tells.
+/* call_types.c - narrows indirect calls by a frontend's types.
  *
- * A frontend knows more of a pointer than machine code shows: the function's type in the language,
- * or the field that the pointer comes from. It numbers these as it likes, gives an indirect call's
- * statepoint the number as its ID, and says in the section `.stackpack.types`, which isn't loaded,
- * which functions a pointer of the type may lead to. The section has pairs of 64-bit words, in the
- * file's byte order:
+ * A frontend has more facts about a pointer than machine code: the function's type in the language,
+ * or the field that the pointer comes from. It numbers these freely, and gives an indirect call's
+ * statepoint the number as its ID. The section `.stackpack.types`, which isn't loaded, lists the
+ * functions that a pointer of each type may point to. It has pairs of 64-bit words, in the file's
+ * byte order:
  *
  *   u64 address of a function, or 0      u64 type
  *
- * A pair for each type of each function whose address is taken; with address 0, it says only that
- * there is such a type. A section `.stackpack.subtypes` may say what else a pointer of a type may
- * lead to:
+ * A pair for each type of each address-taken function; with address 0, it only declares the type. A
+ * section `.stackpack.subtypes` may list further types whose functions a pointer may point to:
  *
  *   u64 type                             u64 another type, all of whose functions it has, too
  *
- * So a frontend that sees a module at a time can say that what is stored in one field is copied to
- * another, and the linker joins what all modules say. So a call is tied to its type by its own
- * record: whatever inlines, clones or moves the call takes the ID along, and no other call can be
- * mistaken for it. (LLVM's own section `.llvm.callgraph` doesn't say which call has which type, and
- * some calls have none in it: nothing shows which. It isn't used.)
+ * So a frontend that sees one module at a time can declare that the values of one field are copied
+ * to another, and the linker joins the declarations of all modules. A call is tied to its type by
+ * its own record: inlining, cloning or moving the call takes the ID along, and only this call has
+ * it. (LLVM's own section `.llvm.callgraph` lacks the link between a call and its type, and omits
+ * some calls silently. It is unused.)
  *
- * A call by a pointer whose ID is a type leads to the functions of that type, if their addresses
- * are taken at all; and to functions without any type. That holds whatever the code around it does:
- * the frontend says that what the pointer holds is one of these. A pointer from another file may
- * lead there, too. None comes to a program that is linked with the C library alone, and doesn't
- * look functions up by their names.
+ * The successors of an indirect call whose ID is a type are the address-taken functions of that
+ * type, and all address-taken functions without any type. That holds for any code around the call:
+ * the frontend promises that the pointer's value is one of these. A pointer from another file may
+ * be called there, too, unless the program is linked with the C library alone, and looks no
+ * functions up by name.
  */
 #include "format/array.h"
 #include "format/search.h"
@@ -35,7 +34,7 @@
 
 struct entry {
   uint64_t type, subtype;
-  uint32_t function; /* GRAPH_NO_NODE: none */
+  uint32_t function; /* or GRAPH_NO_NODE */
   bool has_subtype;
 };
 
@@ -59,8 +58,9 @@ static void add_entry(struct types *types, struct entry entry) {
   (void)ARRAY_ADD(types->entries, types->entry_count, types->entry_capacity, entry);
 }
 
-/* An address in no function is of one that the linker discarded. Where symbols and unwind tables are
- * missing, several functions may be one of the graph's: it has the types of all. */
+/* An address outside all functions is of one that the linker discarded. Where symbols and
+ * unwind tables are missing, the graph may have one node for several functions: it has the
+ * types of all. */
 static void add_function(struct types *types, uint64_t address, uint64_t type) {
   struct call_graph *graph = types->builder->graph;
   const uint32_t function = call_graph_function(graph, address);
@@ -70,7 +70,7 @@ static void add_function(struct types *types, uint64_t address, uint64_t type) {
     graph->functions[function].is_typed = true;
 }
 
-/* Both types are types then, whether or not they have functions. */
+/* Both types count as declared, with or without functions. */
 static void add_subtype(struct types *types, uint64_t type, uint64_t subtype) {
   add_entry(types, (struct entry){.type = subtype, .function = GRAPH_NO_NODE});
   add_entry(types,
@@ -78,8 +78,7 @@ static void add_subtype(struct types *types, uint64_t type, uint64_t subtype) {
                 .type = type, .subtype = subtype, .function = GRAPH_NO_NODE, .has_subtype = true});
 }
 
-/* Calls `add` with the two words of each pair of a section; false if it is none that can be
- * read. */
+/* Calls `add` with the two words of each pair of a section; false if it is unreadable. */
 static bool read_pairs(struct types *types, const struct image *image,
                        const struct image_section *section,
                        void (*add)(struct types *types, uint64_t first, uint64_t second)) {
@@ -94,7 +93,7 @@ static bool read_pairs(struct types *types, const struct image *image,
   return true;
 }
 
-/* False if there is nothing, or something that can't be read; then nothing is narrowed. */
+/* False if a section is absent or unreadable; then all calls stay as wide. */
 static bool read_sections(struct types *types, const struct image *image) {
   const struct image_section *functions = image_section(image, ".stackpack.types");
   const struct image_section *subtypes = image_section(image, ".stackpack.subtypes");
@@ -113,7 +112,7 @@ static void add_member(struct types *types, uint32_t node) {
   (void)ARRAY_ADD(graph->type_members, types->member_count, types->member_capacity, node);
 }
 
-/* Starts a type; its members follow. There is always room for one more, which ends the last. */
+/* Starts a type; its members follow. There is always room for one more, as the end of the last. */
 static void start_type(struct types *types, uint64_t id) {
   struct call_graph *graph = types->builder->graph;
   array_make_room((void **)&graph->types, &types->type_capacity, (size_t)graph->type_count + 2,
@@ -154,7 +153,7 @@ static bool has_foreign_pointers(const struct call_graph *graph) {
   return false;
 }
 
-/* Type 0: what has no known type. */
+/* Type 0: all functions without a type. */
 static void add_untyped(struct types *types) {
   const struct call_graph *graph = types->builder->graph;
   start_type(types, 0);
@@ -169,7 +168,7 @@ static void add_untyped(struct types *types) {
     add_member(types, graph_anything(graph));
 }
 
-/* The type with a number; 0 if there is none. */
+/* The type with a number, or 0. */
 static uint32_t find_type(const struct call_graph *graph, uint64_t id) {
   if (graph->type_count == 0)
     return 0;

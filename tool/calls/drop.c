@@ -1,9 +1,8 @@
 /* drop.c - see drop.h.
  *
- * What keeps a record is the first thing of the chain from its call to a GC entry that isn't
- * certain: the indirect call that may lead there, or the function elsewhere that may call back. A
- * name that keeps many records is worth a look: if it never leads to a collection, one line of the
- * policy says so.
+ * A record is kept by the first uncertain edge on the chain from its call to a GC entry: the
+ * indirect call, or the function elsewhere that may call back. A name that keeps many records is
+ * worth a look: if it never reaches a collection, one line of the policy drops them.
  */
 #include "tool/calls/drop.h"
 
@@ -13,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- What keeps a record ---- */
+/* ---- The reasons for keeping a record ---- */
 
-/* The node of the chain that is to be blamed: a function with an indirect call, or a symbol; the
- * number of nodes if it is none. */
+/* The node of the chain to be blamed: a function with an indirect call, or a symbol; otherwise the
+ * number of nodes. */
 static uint32_t blamed(const struct analysis *analysis, const struct call *call,
                        enum certainty certainty) {
   const struct call_graph *graph = analysis->graph;
@@ -170,7 +169,7 @@ static void print_jump(const struct analysis *analysis, const char *path) {
                                                                      : "should that be one, too?");
 }
 
-/* What the user should know in any case. */
+/* Warnings that are printed with or without a report. */
 static void print_warnings(const struct analysis *analysis, const struct drop *drop,
                            const char *path) {
   if (drop->verdicts[KEEP_BY_NAMELESS] > 0)

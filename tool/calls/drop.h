@@ -1,4 +1,4 @@
-/* drop.h - drops the records that no collection can need, and tells what was dropped and kept. */
+/* drop.h - drops the records that are needless for all collections, and reports the reasons. */
 #ifndef STACKPACK_DROP_H
 #define STACKPACK_DROP_H
 
@@ -9,7 +9,7 @@
 
 /* How often a name was the reason. */
 struct drop_count {
-  const char *name; /* in the image; NULL: it has none, */
+  const char *name; /* in the image; NULL for a nameless */
   uint64_t address; /* but is a function at this address */
   uint32_t node, records;
 };
@@ -32,13 +32,12 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
                   const struct policy *policy, struct drop *drop);
 void drop_close(struct drop *drop);
 
-/* A policy is for raw stack maps: of packed ones, records were dropped already, or not. False if
- * this one is for packed ones. */
+/* A policy applies to raw stack maps: packing already dropped the records, or kept them. False if
+ * this policy is for packed ones. */
 bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
 
-/* Reads the call graph of an image, and takes out those records: none, if the policy is
- * empty. Prints what the user should know of the file `path`, and a report to a stream, if
- * there is one. */
+/* Reads the call graph of an image, and takes out those records; all stay if the policy is empty.
+ * Prints warnings about the file `path`, and a report to a stream, if there is one. */
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
                     const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem);

@@ -1,11 +1,11 @@
 /* endings.c - see endings.h.
  *
- * A function whose last instruction doesn't end it runs on into the next. If that is a call, it
- * does so only if the callee returns: compilers put nothing after a call of `abort`. Whether it
- * does follows from the callee's own code: it returns if it has a return instruction, or jumps to,
- * or runs on into a function that returns.
+ * A function whose last instruction is neither a jump nor a return runs on into the next. After a
+ * call, it does so only if the callee returns: compilers put nothing after a call of `abort`. The
+ * callee's own code decides: it returns if it has a return instruction, or jumps to, or runs on
+ * into a function that returns.
  *
- * So it is also settled where the code after a call is entered with another stack than the call
+ * This also decides the case of code after a call that is entered with another stack than the call
  * leaves there, as after this one:
  *
  *     je 1f;  push %rax;  call abort;  1: jmp next
@@ -36,7 +36,8 @@ static bool symbol_returns(const struct call_graph *graph, uint32_t node) {
   return symbol == NULL || !symbol->is_c_library || !leaf_function_never_returns(symbol->name);
 }
 
-/* Whether a function returns by what it jumps to, or runs on into, as far as that is known. */
+/* Whether a function returns by a function that it jumps to, or runs on into, judged by `returns`
+ * so far. */
 static bool returns_by_others(const struct endings *endings, uint32_t number) {
   const struct call_graph *graph = endings->builder->graph;
   const struct graph_function *function = &graph->functions[number];
@@ -52,8 +53,8 @@ static bool returns_by_others(const struct endings *endings, uint32_t number) {
          (number + 1 == graph->function_count || endings->returns[number + 1]);
 }
 
-/* Finds which functions return: more and more of them, until no more are found. Chains are short;
- * where they aren't, all that is left is taken to return, which is always safe. */
+/* Finds the functions that return, to a fixed point. Chains are short; in longer ones, all
+ * remaining functions are taken to return, which is always safe. */
 static void find_returns(struct endings *endings) {
   enum { ROUNDS = 32 };
   const struct call_graph *graph = endings->builder->graph;
@@ -78,7 +79,7 @@ static void add_runs(struct endings *endings, const int32_t *depths) {
     if (!endings->runs_on[i] || (call != 0 && !endings->returns[graph->calls[call - 1].target]))
       continue;
     if (i + 1 == graph->function_count || graph->functions[i + 1].address != end) {
-      function->is_undecodable |= call == 0; /* into nothing */
+      function->is_undecodable |= call == 0; /* into a gap */
       continue;
     }
     const bool is_odd = endings->runs_on[i] == RUNS_ODDLY && depths[i] == 0 && depths[i + 1] == 0;
@@ -91,7 +92,7 @@ static void add_runs(struct endings *endings, const int32_t *depths) {
   }
 }
 
-/* Adds a call of everything for each call that returns, though it mustn't. */
+/* Adds a call of everything for each doubtful call that does return. */
 static void settle_doubts(struct endings *endings) {
   const struct call_graph *graph = endings->builder->graph;
   for (size_t i = 0; i < endings->doubt_count; i++) {

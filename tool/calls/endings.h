@@ -1,7 +1,7 @@
-/* endings.h - how functions end: which of them return, and which run on into the next.
+/* endings.h - how functions end: by a return, or by running on into the next.
  *
- * The sweep notes how each ends by itself. When all calls are known, that is settled, and the calls
- * are added that follow from it.
+ * The sweep notes the end of each function. After all calls were found, the ends are settled, and
+ * the resulting calls added.
  */
 #ifndef STACKPACK_ENDINGS_H
 #define STACKPACK_ENDINGS_H
@@ -10,25 +10,25 @@
 
 enum run { ENDS, RUNS_ON, RUNS_ODDLY };
 
-/* A call that mustn't return: what follows on it is entered with another stack. */
+/* A call that must never return: the code after it is entered with another stack. */
 struct doubt {
   uint32_t function, call;
 };
 
 struct endings {
   struct graph_builder *builder;
-  bool *returns;        /* by node: whether it may return; at first, what has a return of its own */
-  uint32_t *last_calls; /* by function: the call that ends it, plus 1; 0 if none does */
-  uint8_t *runs_on;     /* by function: enum run: its last instruction doesn't end it */
+  bool *returns;        /* by node: it may return; at first, those with a return of their own */
+  uint32_t *last_calls; /* by function: the call that ends it, plus 1; or 0 */
+  uint8_t *runs_on;     /* by function: enum run: whether control passes its end */
   struct doubt *doubts;
   size_t doubt_count, doubt_capacity;
 };
 
 void endings_open(struct endings *endings, struct graph_builder *builder);
-/* If a call returns, the function's returns lead anywhere. */
+/* If the call returns, the function's returns may go anywhere. */
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
-/* Finds what returns, adds the calls of what runs on, and frees all. `depths`: of the stack at
- * functions' starts; not 0 for parts of functions. */
+/* Finds the functions that return, adds the calls of those that run on, and frees all. `depths`: of
+ * the stack at functions' starts; 0 except for parts of functions. */
 void endings_settle(struct endings *endings, const int32_t *depths);
 
 #endif

@@ -1,20 +1,19 @@
-/* escapes.c - which functions a pointer may lead to, besides those whose address the code computes.
+/* escapes.c - address-taken functions, besides those whose address the code computes.
  *
  * Their addresses are in data. In a file that may be loaded anywhere, the dynamic linker must put
- * them there, so its relocations tell. In a file with a fixed address, nothing does, and each word
- * that is the address of a function counts as it: words of 8 bytes and of 4, wherever they stand,
- * with or without a tag in the bits that addresses don't use. In either, an address may also be
- * stored as a distance of 4 bytes: from the word itself, or from the start of a table (C++'s
- * relative virtual tables are such), which some code or word must refer to. So words count as
- * distances from the last places before them that something refers to. A table of distances from
- * the global offset table may stand anywhere.
+ * them there, so its relocations list them. A file with a fixed address has no such list, and each
+ * word that equals the address of a function counts as it: words of 8 bytes and of 4, at any place,
+ * with or without a tag in the bits that addresses leave unused. In either, an address may also be
+ * stored as a distance of 4 bytes: from the word itself, or from the start of a table (as in C++'s
+ * relative virtual tables), which some code or word must refer to. So words count as distances from
+ * the last referenced places before them. A table of distances from the global offset table may be
+ * anywhere.
  *
- * A word that leads into the middle of a function is one of a table of the function's own, or
- * somebody else enters the function there: nothing tells, but for the tables that are known
- * (jump_tables.c).
+ * A word that points into the middle of a function is either in a table of the function's own, or
+ * another function enters it there: only the jump tables (jump_tables.c) are certain.
  *
- * Functions that only run when the file is loaded or unloaded come last: what else takes their
- * address counts more.
+ * Functions that only run when the file is loaded or unloaded come last: any other reference to
+ * them takes precedence.
  */
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
@@ -22,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where control may go in the middle of a function there is an instruction; if none was found, the
- * bytes aren't what they seemed to be. In the first bytes, it's an address with a tag. */
+/* A place in the middle of a function where control may go must have an instruction; otherwise the
+ * function's bytes were misread. In the first bytes, it is an address with a tag. */
 static void enter(struct call_graph *graph, uint64_t address) {
   const uint32_t function = call_graph_function(graph, address);
   if (function != (uint32_t)GRAPH_NO_NODE &&
@@ -48,7 +47,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
     enter(graph, word->value);
     return;
   }
-  /* Code that the dynamic linker changes isn't what was decoded. */
+  /* The dynamic linker changes this code after it was decoded. */
   const uint32_t function = call_graph_function(graph, word->address);
   if (function != GRAPH_NO_NODE)
     graph->functions[function].is_undecodable = true;
@@ -61,7 +60,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
 struct table_cursor {
   const struct code_ranges *tables;
   size_t next;
-  uint64_t end; /* of those that start at or before the address */
+  uint64_t end; /* of the tables that start at or before the address */
 };
 
 static bool in_table(struct table_cursor *cursor, uint64_t address) {
@@ -81,8 +80,8 @@ static void take_words(struct graph_builder *builder, bool at_start) {
       take_word(builder, &linkage->words[i], at_start);
 }
 
-/* Other files may find these by name, and so may this one (dlsym). A symbol in
- * code counts as a function's, whatever its type. */
+/* Other files may find these by name, and so may this one (dlsym). Every symbol in code counts as a
+ * function's, of any type. */
 static void take_exports(struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 1; i < linkage->symbol_count; i++) {
@@ -99,8 +98,8 @@ static bool is_function(const struct call_graph *graph, uint64_t address) {
   return area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, address);
 }
 
-/* Where nothing tells how long a function is, others may be in its middle, of which nothing tells,
- * either. The linker's stubs are known. */
+/* A function whose length is unrecorded may have others in its middle, unrecorded as well. The
+ * linker's stubs are certain. */
 static void mark_functions_within(struct call_graph *graph) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
@@ -112,7 +111,7 @@ static void mark_functions_within(struct call_graph *graph) {
   }
 }
 
-/* A word that is for lazy binding leads back to the stub, until the dynamic linker changes it. */
+/* A word for lazy binding points back to the stub, until the dynamic linker changes it. */
 static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   const struct linkage_word *word = linkage_find(&graph->linkage, address);
   return word != NULL && word->kind == LINKAGE_CALL;
@@ -139,7 +138,7 @@ static bool is_label(const struct call_graph *graph, const struct area *area, ui
   return false;
 }
 
-/* A word at a place that may lead to code. */
+/* A word at a place, as each kind of reference to code. */
 static void take_word_at(struct graph_builder *builder, const struct area *area, uint64_t address,
                          uint64_t word) {
   struct call_graph *graph = builder->graph;
@@ -159,15 +158,15 @@ static void take_word_at(struct graph_builder *builder, const struct area *area,
     graph_take(graph, (uint32_t)word, how, address);
 }
 
-/* Whether a word may lead to code, by its lower half alone: most words are told apart by that. */
+/* Whether a word may refer to code, by its lower half alone: that excludes most words. */
 static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, uint32_t lower) {
   const uint64_t end = address + (uint64_t)(int64_t)(int32_t)lower + OPERAND_SIZE;
   return end - graph->code_start < graph->code_span + OPERAND_SIZE ||
          (graph->linkage.is_fixed && lower - (uint32_t)graph->code_start < graph->code_span);
 }
 
-/* Words of every size and place, as addresses (in a file that doesn't move) and as distances from
- * themselves. At an odd place, and in code, they must lead to a function's start; code may have
+/* Words of every size and place, as addresses (in a file at a fixed address) and as distances from
+ * themselves. At an odd place, and in code, they count only for a function's start; code may have
  * data between functions and in front of them, where distances are aligned. */
 static void take_words_of(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
@@ -198,8 +197,8 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
   }
 }
 
-/* What lies in front of a function, as prefix data does, may have distances from the function's
- * start. Nothing tells of it, so it's a function of its own here. */
+/* Data in front of a function, such as prefix data, may have distances from the function's start.
+ * It is an unnamed function of its own here. */
 static void take_prefix(struct call_graph *graph, uint32_t number) {
   const struct graph_function *prefix = &graph->functions[number];
   const struct area *area = areas_find(&graph->areas, prefix->address);
@@ -241,7 +240,7 @@ static void take_distance(struct call_graph *graph, const struct bases *bases, u
   }
 }
 
-/* Words as distances from what something refers to. */
+/* Words as distances from referenced places. */
 static void take_distances(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};
@@ -283,7 +282,7 @@ static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, e
     graph_take(graph, graph->functions[i].address, how, at);
 }
 
-/* Words as distances from any place in a range to which something may refer. */
+/* Words as distances from any place in a range, each of them possibly referenced. */
 static void take_open_distances(struct graph_builder *builder, struct code_range open) {
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = {.tables = &builder->tables};

@@ -1,14 +1,13 @@
 /* flow.c - follows the values of registers through a function.
  *
- * They are followed as far as they are addresses, places on the stack, and what is read from tables
- * (see struct code_value). The function is divided into blocks; a block starts with what is known,
- * in the same way, at the ends of all blocks that lead to it. A block that nothing is known to lead
- * to starts with nothing known, and so does one that another function jumps to, as rare code does
- * that is kept apart, or an exception.
+ * It follows addresses, places on the stack, and values read from tables (see struct code_value).
+ * The function is divided into basic blocks; a block starts with the join of the states at the ends
+ * of its predecessors. A block without a predecessor starts with an empty state, and so does one
+ * that another function jumps to, as from rare code that is kept apart, or an exception.
  *
- * Where a jump table leads into the middle of a block, the blocks are made again. What is loaded
- * from the stack may have been stored by any instruction of the function: what is known to be there
- * only grows, and blocks that load from it are followed again.
+ * Where a jump table points into the middle of a block, the blocks are made again. A value loaded
+ * from the stack may have been stored by any instruction of the function: the set of values stored
+ * at a place only grows, and blocks that load from it are followed again.
  */
 #include "tool/calls/flow.h"
 
@@ -21,7 +20,7 @@
 
 enum {
   NO_BLOCK = UINT32_MAX,
-  BLOCK_STEPS = 64,            /* at most: to tell a value, its block is followed again */
+  BLOCK_STEPS = 64,            /* at most: each query follows a block again */
   STEPS_PER_INSTRUCTION = 512, /* how many, and entries of tables, are looked at in one function */
 };
 
@@ -65,14 +64,14 @@ bool flow_is_own_address(const struct flow *flow, struct code_value value) {
 
 /* ---- Steps ---- */
 
-/* The sweep has told of these. */
+/* The sweep has handled these. */
 static void ignore_upper(void *context, uint64_t upper) {
   (void)context;
   (void)upper;
 }
 
-/* What an instruction does with the stack, in the order of addresses: a push stores where nothing
- * else does. */
+/* Notes an instruction's uses of the stack, in the order of addresses: a push stores to a fresh
+ * place. */
 static void note_stack(struct code_slots *slots, const struct code_stack *stack, bool *has_store) {
   slots->has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
   slots->moves |= *has_store && stack->growth > 0;
@@ -124,8 +123,8 @@ static void start_block(const struct flow *flow, uint64_t address) {
     step->block = 0;
 }
 
-/* Whatever the code takes the address of may be a table: its entries start blocks; or a place in
- * the function. */
+/* An address that the code takes may be a table's: its entries start blocks; or a place in the
+ * function. */
 static void start_blocks_of_table(struct flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;
   start_block(flow, address);
@@ -144,7 +143,7 @@ static void start_blocks_of_table(struct flow *flow, uint64_t address) {
   }
 }
 
-/* The first place of those at which other functions, or exceptions, enter this one. */
+/* The first landing in this function: a place that other functions, or exceptions, enter. */
 static size_t first_landing(const struct flow *flow) {
   return search_words_below(flow->builder->landings, flow->builder->landing_count, flow->start);
 }
@@ -207,7 +206,7 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
          a->is_made == b->is_made;
 }
 
-/* Control may come to a block with a state: what it knows at its start is what all agree on. */
+/* Control may come to a block with a state: it is joined with the states so far. */
 static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
   struct block *block = &flow->blocks[number];
   bool changed = !block->is_reached;
@@ -269,7 +268,7 @@ static struct code_value follow_step(const struct flow *flow, const struct step 
   return jump;
 }
 
-/* What an instruction makes of an address of code. */
+/* Notes the sums that an instruction makes of an address of code. */
 static void note_sums(struct flow *flow, const struct step *step, struct code_state *state) {
   struct call_graph *graph = flow->builder->graph;
   const struct code_value summed = state->summed;
@@ -306,7 +305,7 @@ static void follow_block(struct flow *flow, uint32_t number) {
     enter_block(flow, number + 1, &state);
 }
 
-/* Padding that no block leads to is there only to align what follows. */
+/* Padding without a predecessor only aligns the next code. */
 static bool is_padding(const struct flow *flow, const struct block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
     if (flow->steps[i].instruction.kind != CODE_PADDING)
@@ -314,7 +313,7 @@ static bool is_padding(const struct flow *flow, const struct block *block) {
   return true;
 }
 
-/* What is loaded from the stack may be what has been stored since then. */
+/* A load from the stack may get a value that was stored since then. */
 static void load_again(struct flow *flow) {
   flow->slots.has_grown = false;
   for (uint32_t i = 0; i < flow->block_count; i++)
@@ -322,7 +321,7 @@ static void load_again(struct flow *flow) {
       wait_for(flow, i);
 }
 
-/* Follows all blocks until nothing changes; false if that takes too long. */
+/* Follows all blocks to a fixed point; false if that takes too long. */
 static bool follow_blocks(struct flow *flow) {
   struct code_state nothing = {.slots = &flow->slots};
   struct code_state start = nothing;
@@ -354,7 +353,7 @@ static bool follow_blocks(struct flow *flow) {
   }
 }
 
-/* Until no table leads into the middle of a block. */
+/* Repeats until all tables point to starts of blocks. */
 bool flow_follow(struct flow *flow) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
@@ -368,7 +367,7 @@ bool flow_follow(struct flow *flow) {
   return false;
 }
 
-/* By what is known where its block starts. */
+/* Follows the block again from the state at its start. */
 struct code_value flow_value(const struct flow *flow, const struct step *step,
                              struct code_state *state) {
   const struct block *block = &flow->blocks[step->block];

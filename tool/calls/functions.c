@@ -1,13 +1,13 @@
 /* functions.c - where functions start: divides the code for the call graph.
  *
- * Symbols tell, and where they are stripped off, unwind tables, stack maps and exported symbols do.
- * None of them has to know all: assembly code may have no unwind tables, a static function no
- * symbol. So each only adds starts, and between two of them the code is one function. But where it
- * is known that a function ends earlier, and what follows isn't padding, that is one more function,
- * of which nothing is known.
+ * Symbols give the starts; where they are stripped off, unwind tables, stack maps and exported
+ * symbols do. Each of these may be incomplete: assembly code may lack unwind tables, a static
+ * function a symbol. So each only adds starts, and the code between two starts is one function. But
+ * where a symbol or unwind table ends a function earlier, and other code than padding follows, that
+ * is one more function, without a source for its start or end.
  *
  * A procedure linkage table has a stub for each symbol, and mostly no symbols of its own: its jumps
- * tell.
+ * divide it.
  */
 #include "elf/evidence.h"
 #include "format/array.h"
@@ -27,7 +27,7 @@ static void add_start(struct starts *starts, uint64_t address) {
   (void)ARRAY_ADD(starts->items, starts->count, starts->capacity, address);
 }
 
-/* A label in code may be the start of a function in assembly, which needn't say what it is. */
+/* A label in code may be the start of a function in assembly, where types are optional. */
 static void add_symbols(struct starts *starts, const struct image *image) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
@@ -50,7 +50,7 @@ static void sort_starts(struct starts *starts, const struct areas *areas) {
   starts->count = kept;
 }
 
-/* The first address from `from` on that isn't padding; `to` if there is none. */
+/* The first address from `from` on after padding; `to` if the rest is padding. */
 static uint64_t after_padding(const struct graph_builder *builder, const struct area *area,
                               uint64_t from, uint64_t to) {
   struct code_instruction instruction;
@@ -71,9 +71,9 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
 }
 
 /* The stubs of a procedure linkage table: each ends with a jump, and the next starts after it and
- * its padding. What follows a jump in the same stub, for lazy binding, becomes a function of its
- * own, too. The size of entries that a section states isn't to be trusted: some state none, and
- * some tables start with a larger one. */
+ * its padding. The code after a jump in the same stub, for lazy binding, becomes a function of its
+ * own, too. The section's entry size is unreliable: some state none, and some tables start with a
+ * larger entry. */
 static void add_stubs(const struct graph_builder *builder, struct starts *starts,
                       const struct area *area) {
   const uint64_t end = area->address + area->size;
@@ -107,7 +107,7 @@ static void add_all(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- Gaps ---- */
 
-/* Adds code that lies after the known end of a function and before the next start. */
+/* Adds code after the recorded end of a function and before the next start. */
 static void add_gaps(const struct graph_builder *builder, struct starts *starts,
                      const struct code_ranges *ranges) {
   const struct areas *areas = &builder->graph->areas;
@@ -133,8 +133,8 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
 
 /* ---- The functions ---- */
 
-/* A word in front of a function that nothing tells of, as -fsanitize=kcfi puts there: what leads
- * there may do anything, but mostly nothing does. */
+/* A word in front of a function, without a symbol, as -fsanitize=kcfi puts there: a jump to it may
+ * do anything, but it is mostly unreachable. */
 static void find_data(struct call_graph *graph) {
   enum { SIZE = 8 }; /* of a word, and of padding */
   for (uint32_t i = 0; i < graph->function_count; i++) {

@@ -14,7 +14,7 @@ static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **
   return area->address + area->size - address;
 }
 
-/* Whether a call or jump may be to a helper: most aren't, and needn't be looked at. */
+/* Whether a call or jump may be to a helper: this excludes most, to save time. */
 static bool may_be_one(const struct graph_builder *builder, const struct stack *stack,
                        const struct code_instruction *transfer) {
   const struct call_graph *graph = builder->graph;

@@ -5,8 +5,8 @@
 #include "tool/calls/call_graph.h"
 #include "tool/calls/stack.h"
 
-/* Whether a call or jump leads to a helper, which is followed then as if its instructions stood
- * there: it has nothing else to lead to. */
+/* Whether a call or jump goes to a helper. Its instructions are then followed in place, and it has
+ * no other successor. */
 bool helper_follow(const struct graph_builder *builder, struct stack_notes *notes,
                    struct stack *stack, const struct code_instruction *transfer);
 

@@ -1,13 +1,13 @@
-/* hidden.c - ways by which control goes that no instruction shows.
+/* hidden.c - control flow without an instruction.
  *
  * An exception lets a function go on at a landing pad. Mostly that is in the function itself; but
- * compilers put rare code, and linkers blocks of code, elsewhere, as functions of their own, to
- * which nothing else may lead: -fbasic-block-sections=all, -mfs-split-ehcode. The tables of the
- * unwinder tell.
+ * compilers put rare code, and linkers blocks of code, elsewhere, as functions of their own,
+ * reachable only by exceptions: -fbasic-block-sections=all, -mfs-split-ehcode. The unwinder's
+ * tables list them.
  *
- * A statepoint without a call before it is one that the program fills in when it runs (LLVM's
- * "statepoint-num-patch-bytes"), and so may be what stands at the place of a patchpoint or a
- * stackmap: with a call of anything.
+ * A statepoint that lacks a call before it is filled in by the program at run time (LLVM's
+ * "statepoint-num-patch-bytes"), and so may be the place of a patchpoint or a stackmap: with a call
+ * of anything.
  */
 #include "tool/calls/call_graph.h"
 
@@ -25,8 +25,8 @@ static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target)
     graph_add_later(builder, call);
 }
 
-/* Parts of a function are functions of their own in the graph: both its start and its call lead to
- * the landing pad. */
+/* Parts of a function are functions of their own in the graph: the landing pad is a successor of
+ * both the function's start and its call. */
 static void add_landing(void *context, struct code_range function, struct code_range calls,
                         uint64_t landing) {
   struct graph_builder *builder = context;

@@ -1,14 +1,14 @@
-/* indirect_calls.c - what is known of the calls and jumps by pointers.
+/* indirect_calls.c - the targets of calls and jumps by pointers.
  *
- * The values of registers tell it (flow.c). A jump by the compiler's tables stays in its function
+ * The values of registers decide (flow.c). A jump by the compiler's tables stays in its function
  * (jump_tables.c). A call by a word of the global offset table that has the address of a function
- * elsewhere leads there.
+ * elsewhere goes there.
  *
- * A pointer that is the sum of an address and something else may be any address: of functions, too,
- * that nothing else names. So a call by such a sum leads to everything; and so do all calls by
+ * A pointer that is the sum of an address and another value may be any address, even of functions
+ * that are never named. So a call by such a sum is a call of everything; and so are all calls by
  * pointers in a function that adds something to an address of code. That sum may be kept for
- * another function to call: then the address of every function counts as taken. The sum of an
- * address and a constant is one address, which counts as taken itself.
+ * another function to call: then every function counts as address-taken. The sum of an address and
+ * a constant is one address, and is taken itself.
  */
 #include "tool/calls/indirect_calls.h"
 #include "tool/calls/jump_tables.h"
@@ -32,7 +32,7 @@ static const struct linkage_word *known_word(const struct flow *flow, struct cod
   return is_known ? word : NULL;
 }
 
-/* A call by 0, where nothing is: a weak symbol's address. */
+/* A call by 0, a weak symbol's address: without a target. */
 static bool is_nowhere(struct code_value pointer) {
   return pointer.kind == CODE_ADDRESS && pointer.table == 0;
 }
@@ -47,7 +47,7 @@ static void resolve_word(const struct flow *flow, struct call *call, struct code
   call->kind = CALL_OUTSIDE;
 }
 
-/* The step of a call by a pointer; NULL if it is none. */
+/* The step of a call by a pointer, or NULL. */
 static const struct step *pointer_step(const struct flow *flow, const struct call *call) {
   const struct step *step = flow_step(flow, call->at);
   return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
@@ -75,8 +75,8 @@ bool indirect_calls_has_unknown_jump(const struct flow *flow) {
 
 /* ---- Resolving ---- */
 
-/* Whether control comes straight on from where all parts of the address are made by which a call or
- * jump goes: where it may come from elsewhere in between, the register may have another one. */
+/* Whether control comes straight on from the first part of a call's or jump's address to the call:
+ * after an entry in between, the register may have another address. */
 static bool is_made_straight(const struct flow *flow, const struct step *step,
                              bool has_unknown_jump) {
   uint8_t made = step->instruction.parts.from;
@@ -117,7 +117,7 @@ static bool may_miss_table(const struct flow *flow) {
          indirect_calls_has_unknown_jump(flow);
 }
 
-/* What isn't followed may be a sum. */
+/* Without results for the function's values, its pointers may be sums. */
 static void lose_calls(const struct flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
@@ -190,7 +190,7 @@ static void resolve_function(struct flow *flow, uint32_t number) {
       flow->builder->hands_over = function->address;
     return;
   }
-  /* What isn't for the function's own jumps may be handed to another one. */
+  /* A sum without a jump of its own may be handed to another function. */
   if (flow->sums_other || (flow->sums_code && !function->has_computed_jump))
     flow->builder->hands_over = function->address;
   resolve_calls(flow);

@@ -1,11 +1,11 @@
-/* indirect_calls.h - what the pass over calls and jumps by pointers knows that others ask for. */
+/* indirect_calls.h - a result of the pass over indirect calls and jumps, for other passes. */
 #ifndef STACKPACK_INDIRECT_CALLS_H
 #define STACKPACK_INDIRECT_CALLS_H
 
 #include "tool/calls/flow.h"
 
-/* Whether the function that was followed has a jump of which nothing is known. It may lead into any
- * block, and what is known there may be wrong. */
+/* Whether the function that was followed has a jump with unresolved targets. It may enter any
+ * block, and make the state there wrong. */
 bool indirect_calls_has_unknown_jump(const struct flow *flow);
 
 #endif

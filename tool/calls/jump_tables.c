@@ -1,15 +1,14 @@
-/* jump_tables.c - which indirect jumps go through a table that the compiler made of a `switch`.
+/* jump_tables.c - the indirect jumps that go through a table made of a `switch`.
  *
- * Such a jump stays in its function, and mustn't be taken for one through a pointer, which may lead
- * anywhere.
+ * Such a jump stays in its function, while one through a pointer may go anywhere.
  *
- * A jump to an entry of a constant table is resolved if one of the first entries, from the place on
- * that the code names, leads into the function. The table's length isn't known. What stands between that place and the
- * next one whose address is taken is the table's, as far as it leads to code: some entries may be
- * holes. Code may name a place in the middle of a table as well, and count from there in both
- * directions: what stands beyond is the table's up to the first word that leads neither to the
- * function's own instructions nor to a function's start. Entries that lead to other functions (the
- * cold part of a function is one) are calls like any jump out of the function.
+ * A jump to an entry of a constant table is resolved if one of the first entries, from the place
+ * that the code names, points into the function. The table's length is unrecorded. The words
+ * between that place and the next address-taken one are the table's, up to the last that points to
+ * code: some entries may be holes. Code may name a place in the middle of a table as well, and
+ * count from there in both directions: the words beyond are the table's up to the first that points
+ * neither to the function's own instructions nor to a function's start. Entries that point to other
+ * functions (the cold part of a function is one) are calls like any jump out of the function.
  */
 #include "tool/calls/jump_tables.h"
 
@@ -17,7 +16,7 @@
 
 /* ---- Entries ---- */
 
-/* A number of a table's; where it lies must be known to have it. */
+/* A number of a table's; the caller checks that its bytes exist. */
 static uint64_t number_at(const uint8_t *bytes, struct code_value table) {
   const unsigned width = 8u * table.size;
   uint64_t number = 0;
@@ -59,7 +58,7 @@ const struct area *jump_table_area(const struct flow *flow, struct code_value ta
   return area;
 }
 
-/* The first entries may lead to where the function ends: those of cases that can't be. */
+/* The first entries may point to the function's end: those of impossible cases. */
 bool jump_table_is_own(const struct flow *flow, struct code_value table) {
   enum { FIRST = 64 };
   const struct area *area = jump_table_area(flow, table);
@@ -79,7 +78,7 @@ bool jump_table_is_own(const struct flow *flow, struct code_value table) {
 
 enum entry_kind { ENTRY_NONE, ENTRY_OWN, ENTRY_START };
 
-/* What a word that may be another table's leads to: an instruction of the function's own, or a
+/* The target of a word that may be another table's: an instruction of the function's own, or a
  * function's start. */
 static enum entry_kind kind_of_entry(struct flow *flow, const struct area *area,
                                      struct code_value table, int64_t n) {
@@ -123,7 +122,7 @@ static void extend_up(struct flow *flow, const struct area *area, struct code_va
   }
 }
 
-/* Extends a table downwards, but not by a table of functions that something else names. */
+/* Extends a table downwards, up to a table of functions that other code names. */
 static void extend_down(struct flow *flow, const struct area *area, struct code_value table,
                         struct extent *extent) {
   for (int64_t n = -1;; n--) {
@@ -136,8 +135,8 @@ static void extend_down(struct flow *flow, const struct area *area, struct code_
   }
 }
 
-/* Tables of bytes and of short numbers, of which almost each leads to some code, are in one
- * piece. */
+/* Tables of bytes and of short numbers are contiguous: almost any number would point to some
+ * code. */
 struct extent jump_table_extent(struct flow *flow, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = jump_table_area(flow, table);
@@ -161,8 +160,8 @@ struct extent jump_table_extent(struct flow *flow, struct code_value table) {
 
 /* ---- Resolving ---- */
 
-/* Only the first entries, as long as they lead into this function, are known to be nothing else, up
- * to the next place that something uses. */
+/* Only the first entries, as long as they point into this function, are certainly the table's, up
+ * to the next place that other code uses. */
 void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table) {
   struct graph_builder *builder = flow->builder;
   const struct call_graph *graph = builder->graph;

@@ -1,5 +1,5 @@
-/* jump_tables.h - the tables that the compiler makes of a `switch`: which a jump goes by, and how
- * far they reach. */
+/* jump_tables.h - the tables that the compiler makes of a `switch`: the jump that uses each, and
+ * its extent. */
 #ifndef STACKPACK_JUMP_TABLES_H
 #define STACKPACK_JUMP_TABLES_H
 
@@ -9,7 +9,7 @@
  * the place on that the code names. */
 bool jump_table_is_own(const struct flow *flow, struct code_value table);
 
-/* The constant data that a table lies in; NULL if it is none. */
+/* The constant data that contains a table, or NULL. */
 const struct area *jump_table_area(const struct flow *flow, struct code_value table);
 
 /* Entries, numbered from the place that the code names. */
@@ -20,11 +20,11 @@ struct extent {
 /* The entries that a jump by the function's own table may go to, if something is left then. */
 struct extent jump_table_extent(struct flow *flow, struct code_value table);
 
-/* Entry n of a table: where it leads to. False if that is no code. */
+/* The target of entry n of a table. False if that is outside the code. */
 bool jump_table_entry(const struct call_graph *graph, const struct area *area,
                       struct code_value table, int64_t n, uint64_t *target);
 
-/* Replaces an indirect jump by what its table, which is the function's own, says. */
+/* Replaces an indirect jump by the targets in its table, which must be the function's own. */
 void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table);
 
 #endif

@@ -1,27 +1,27 @@
-/* leaf_functions.c - data: which functions of the C library never call a function of the program.
+/* leaf_functions.c - data: the functions of the C library that never call a function of the
+ * program.
  *
  * A call out of a file may call back into it: qsort calls its comparison, exit the functions given
- * to atexit, dlopen whatever a library does when it's loaded. Nothing in the file tells which do.
- * So all are taken to, but for those on this list, each group with its reason. The documents are
- * ISO C and POSIX, which say of each function what it calls, and the GNU C library's manual for
- * what it adds to them.
+ * to atexit, dlopen all functions that a library runs when it's loaded. The file itself is silent
+ * about it. So all functions are taken to call back, except for this list, each group with its
+ * reason. The documents are ISO C and POSIX, which state the callees of each function, and the GNU
+ * C library's manual for its additions to them.
  *
- * To be on the list, a function must neither call a function that it was given, now or earlier, nor
- * one that the program may define for it to find. Whether it takes time or blocks doesn't matter:
- * the frames that wait for it matter only if the thread can be in a collection meanwhile. That
- * excludes signal handlers, too, but for the functions that are there to run one at once, or that
- * unblock signals. That a
- * program may define malloc is seen to elsewhere: see enum leaf_memory.
+ * A function on the list calls neither a function that was passed to it, now or earlier, nor one
+ * that the program may define for it to find. It may take time or block: the waiting frames matter
+ * only if the thread can be in a collection meanwhile. That excludes signal handlers, too, except
+ * in the functions that run a handler at once, or unblock signals. A program that defines malloc is
+ * handled elsewhere: see enum leaf_memory.
  *
- * Functions that end the program call what was registered for that, see leaf_occasions. For exit,
- * these are the handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local
+ * Functions that end the program call the functions registered for that, see leaf_occasions. For
+ * exit, these are the handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local
  * variables, the files' own tables of functions, and streams (ISO C, 7.22.4.4; Linux Standard Base,
  * "__cxa_atexit"; System V ABI, "Initialization and Termination Functions").
  *
- * zlib's functions that compute are here, too; others allocate by what the program may store in a
- * stream (zlib.h: zalloc, zfree), or call by name what the program may have in place of the C
- * library's. zlib keeps no function of the program's, and runs nothing when it is loaded or
- * unloaded.
+ * zlib's functions that compute are here, too; others allocate by functions that the program may
+ * store in a stream (zlib.h: zalloc, zfree), or call by name functions that the program may define
+ * in place of the C library's. zlib keeps no function of the program's, and runs nothing when it is
+ * loaded or unloaded.
  *
  * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall,
  * which can be any of these; pthread_exit, which unwinds; hcreate's friends, scandir, glob,

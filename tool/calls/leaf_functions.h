@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a function has to do with memory: a program may define malloc itself, and its friends, which
- * the C library's functions then use. (GNU C library's manual, "Replacing malloc") */
+/* A function's use of memory: a program may define malloc itself, and its friends, for the C
+ * library's functions to call. (GNU C library's manual, "Replacing malloc") */
 enum leaf_memory {
   LEAF_PURE,      /* it never allocates or frees */
-  LEAF_ALLOCATES, /* it may, by what is LEAF_ALLOCATOR */
-  LEAF_ALONE, /* the same, in a program that needs no other libraries: they might set what it calls */
+  LEAF_ALLOCATES, /* it may, by functions of LEAF_ALLOCATOR */
+  LEAF_ALONE, /* the same, if the program needs no other libraries: they might set its callees */
   LEAF_ALLOCATOR,
 };
 
@@ -19,9 +19,9 @@ enum leaf_memory {
  * 7.1.3), whichever library has them. */
 enum leaf_library { LEAF_OF_C_LIBRARY, LEAF_OF_ZLIB, LEAF_OF_TERMINALS, LEAF_OF_COMPILERS };
 
-/* Functions that share the reason why they call no function of the program. Words are separated by
- * blanks; one that ends with a star stands for all names that start with it. If the program uses any
- * of the functions in `unless`, the reason doesn't hold. */
+/* Functions with the same reason for calling no function of the program. Words are separated by
+ * blanks; a star at the end matches any further text. If the program uses any of the functions in
+ * `unless`, the reason is void. */
 struct leaf_group {
   enum leaf_library library;
   enum leaf_memory memory;
@@ -33,23 +33,23 @@ enum leaf_occasion {
   LEAF_AT_EXIT = 1,
   LEAF_AT_QUICK_EXIT = 2,
   LEAF_AT_ABORT = 4, /* handlers of SIGABRT */
-  LEAF_AT_ONCE = 8,  /* now, and never later; nothing else of the program's runs then */
+  LEAF_AT_ONCE = 8,  /* at once, and only then; with no other function of the program */
 };
 
-/* What a function of the C library calls, and when: the function that is its argument of that
- * number; or, at LEAF_AT_ABORT, one that isn't known, for the signal that is its argument. */
+/* The function that a function of the C library calls, and when: the argument of that number; or,
+ * at LEAF_AT_ABORT, any function, for the signal that is its argument. */
 struct leaf_callback {
   enum leaf_library library;
-  uint8_t occasions; /* 0: nothing that is known */
+  uint8_t occasions; /* 0: unlisted */
   int8_t argument;
 };
 struct leaf_callback leaf_callback(const char *name);
 
-/* The occasions on which a function of the C library calls what is registered, and nothing else of
- * the program's. */
+/* The occasions on which a function of the C library calls the functions registered for them, and
+ * otherwise none of the program's. */
 uint8_t leaf_occasions(const char *name);
 
-/* What shows that more may run at an end than what the file registers: libraries may be loaded, or
+/* With any of these, more may run at an end than the file registers: libraries may be loaded, or
  * functions found by name; and streams, which are written then, may be the program's own, as may
  * printf's conversions. */
 #define LEAF_LOADERS "dlopen dlmopen dlsym dlvsym"
@@ -65,14 +65,14 @@ uint8_t leaf_occasions(const char *name);
   "__sanitizer_free_hook __sanitizer_report_error_summary __asan_on_error __ubsan_on_report "      \
   "__tsan_on_report __tsan_on_finalize"
 
-/* What a program may set a handler of signals by: functions for that, and what may ask the
- * operating system for anything. */
+/* The functions by which a program may set a signal handler: those for that purpose, and those that
+ * can make any system call. */
 #define LEAF_SIGNAL_FUNCTIONS                                                                      \
   "signal sigaction __sigaction sigset sigvec ssignal sysv_signal __sysv_signal bsd_signal"
 #define LEAF_SYSTEM_CALL "syscall"
 #define LEAF_HANDLER_SETTERS LEAF_SIGNAL_FUNCTIONS " " LEAF_SYSTEM_CALL
 
-/* And what a program may make another stack by: then a jump back may leave this one waiting. */
+/* And those by which it may make another stack: then a jump back may leave this one waiting. */
 #define LEAF_STACK_MAKERS "makecontext setcontext swapcontext sigaltstack clone"
 
 extern const struct leaf_group leaf_groups[];
@@ -81,13 +81,13 @@ extern const size_t leaf_group_count;
 /* Whether a group has a name. */
 bool leaf_words_have(const char *words, const char *name);
 
-/* The number of a library's group that has a name; leaf_group_count if none has. */
+/* The number of a library's group that has a name, or leaf_group_count. */
 size_t leaf_group_of(const char *name, enum leaf_library library);
 
 /* Whether a group of LEAF_ALLOCATOR has a name. */
 bool leaf_is_allocator(const char *name);
 
-/* Whether a function of the C library is known never to return. */
+/* Whether a function of the C library never returns. */
 bool leaf_function_never_returns(const char *name);
 
 #endif

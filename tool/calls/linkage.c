@@ -29,8 +29,8 @@ static bool starts_with_any(const char *name, const char *const *starting, size_
 }
 
 static void read_needed(struct linkage *linkage, const char *name) {
-  /* The C library's own files, and zlib: no function pointers of other programs come from there,
-   * and nothing in them keeps one of this program's but as leaf_functions.c knows. */
+  /* The C library's own files, and zlib: they never supply function pointers of other programs, and
+   * keep one of this program's only as leaf_functions.c lists. */
   static const char *const c_library[] = {"libc.so.",     "libm.so.",   "libpthread.so.",
                                           "libdl.so.",    "librt.so.",  "ld-linux-",
                                           "libgcc_s.so.", "libc.musl-", "libz.so."};
@@ -96,7 +96,7 @@ static struct dynamic read_dynamic(struct linkage *linkage, const struct image *
   return dynamic;
 }
 
-/* Linkers differ in which section _GLOBAL_OFFSET_TABLE_ is the start of, and DT_PLTGOT may be
+/* Linkers put _GLOBAL_OFFSET_TABLE_ at the start of either section, and DT_PLTGOT may be
  * missing. */
 static void find_offset_tables(struct linkage *linkage, const struct image *image) {
   static const char *const names[OFFSET_TABLES - 1] = {".got", ".got.plt"};
@@ -125,7 +125,7 @@ static struct linkage_symbol read_symbol(const struct image *image, const GElf_S
   };
 }
 
-/* The data of the first section of a type; NULL if there is none. */
+/* The data of the first section of a type, or NULL. */
 static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t *strings) {
   for (size_t i = 1; i < image->section_count; i++)
     if (image->sections[i].header.sh_type == type) {
@@ -137,8 +137,8 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
 
 enum { VERSIONS = 1 << 15 }; /* the numbers that there may be */
 
-/* Whose a symbol is whose version has a name: GNU's C and C++ libraries, and GCC's own, have GLIBC_,
- * GLIBCXX_, CXXABI_ and GCC_. */
+/* Finds the library of a symbol by the name of its version: GNU's C and C++ libraries, and GCC's
+ * own, have GLIBC_, GLIBCXX_, CXXABI_ and GCC_. */
 static void note_version(struct linkage_symbol *symbol, const char *version) {
   symbol->is_c_library =
       starts(version, "GLIBC") || starts(version, "CXXABI_") || starts(version, "GCC_");
@@ -146,8 +146,8 @@ static void note_version(struct linkage_symbol *symbol, const char *version) {
   symbol->is_terminals = starts(version, "NCURSES");
 }
 
-/* Finds the names of the versions that the file needs, by their numbers. They are in the order in
- * which libraries are needed, not in that of their numbers; of two of one number the first counts. */
+/* Finds the names of the versions that the file needs, by their numbers. They are in the order of
+ * the needed libraries; of two with the same number, the first counts. */
 static bool find_versions(const struct image *image, const char **names, struct problem *problem) {
   struct budget budget = budget_open("version needs", image->size);
   uint32_t strings = 0;
@@ -175,8 +175,8 @@ static bool find_versions(const struct image *image, const char **names, struct 
   return ok;
 }
 
-/* The C library's symbols have versions, if any symbol of the file has one; zlib's oldest have none.
- * A library's may be defined by any program that loads it. */
+/* If any symbol of the file has a version, so have the C library's; zlib's oldest have none. A
+ * library's may be defined by any program that loads it. */
 static void note_unversioned(const struct linkage *linkage, struct linkage_symbol *symbol,
                              bool has_versions) {
   const bool is_alone = !linkage->needs_more && !linkage->is_library;
@@ -184,14 +184,15 @@ static void note_unversioned(const struct linkage *linkage, struct linkage_symbo
   symbol->is_zlib = is_alone && (!has_versions || linkage->needs_zlib);
 }
 
-/* A name alone doesn't tell a function of the C library from another library's of the same name. */
+/* Finds the library of each symbol by its version: different libraries may have functions of the
+ * same name. */
 static bool find_libraries(struct linkage *linkage, const struct image *image,
                            struct problem *problem) {
   uint32_t unused = 0;
   Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
   const bool has_versions =
       versions != NULL && data_of_type(image, SHT_GNU_verneed, &unused) != NULL;
-  const char **names = calloc(VERSIONS, sizeof *names); /* by version; NULL: there is none */
+  const char **names = calloc(VERSIONS, sizeof *names); /* by version, or NULL */
   const bool ok = find_versions(image, names, problem);
   for (uint32_t i = 0; ok && i < linkage->symbol_count; i++) {
     struct linkage_symbol *symbol = &linkage->symbols[i];
@@ -225,7 +226,7 @@ static bool read_symbols(struct linkage *linkage, const struct image *image, boo
           read_symbol(image, &symbol, header->sh_link, may_preempt);
     return find_libraries(linkage, image, problem);
   }
-  linkage->symbols = calloc(1, sizeof *linkage->symbols); /* none */
+  linkage->symbols = calloc(1, sizeof *linkage->symbols); /* empty */
   return true;
 }
 
@@ -260,13 +261,13 @@ static bool add_relocation(struct linkage *linkage, const struct code_architectu
   case CODE_RELOCATION_SYMBOL:
     word.kind = LINKAGE_SYMBOL;
     break;
-  default: /* of thread-local storage, copied variables and sizes: no functions */
+  default: /* of thread-local storage, copied variables and sizes: data */
     return true;
   }
   if (word.symbol != 0 && word.symbol >= linkage->symbol_count)
     return problem_set(problem, "a relocation for 0x%" PRIx64 " names a symbol that isn't there",
                        relocation->r_offset);
-  /* Without a symbol it is the address itself: of a local definition that kept its kind. */
+  /* With symbol 0 it is the address itself: of a local definition that kept its kind. */
   if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
     word.kind = LINKAGE_ADDRESS;
   add_word(linkage, word);
@@ -294,7 +295,7 @@ uint64_t linkage_initial(const struct image *image, uint64_t address) {
   return word;
 }
 
-/* In a table of kind RELR the addends are in place, and a bit stands for each. */
+/* In a table of kind RELR the addends are in place, and each has a bit. */
 static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
                       struct budget *places, struct problem *problem) {
   struct relr_reader reader = relr_open(image, table);

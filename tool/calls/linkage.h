@@ -1,10 +1,10 @@
-/* linkage.h - what the dynamic linker makes of a file: the words that it fills in, and the symbols
- * that it resolves.
+/* linkage.h - the dynamic linker's work on a file: the words that it fills in, and the symbols that
+ * it resolves.
  *
- * A file that calls `qsort` has a word for its address, and a relocation that tells the dynamic
- * linker to put it there. One that has a table of its own functions, and may be loaded anywhere,
- * has a relocation for each entry. So the relocations tell which words are addresses, and of what.
- * (gABI, "Relocation"; AMD64 psABI, 4.4, "Relocation")
+ * A file that calls `qsort` has a word for its address, and a relocation that makes the dynamic
+ * linker put it there. One that has a table of its own functions, and may be loaded anywhere, has a
+ * relocation for each entry. So the relocations list the words that are addresses, and their
+ * targets. (gABI, "Relocation"; AMD64 psABI, 4.4, "Relocation")
  */
 #ifndef STACKPACK_LINKAGE_H
 #define STACKPACK_LINKAGE_H
@@ -15,7 +15,7 @@ enum linkage_kind {
   LINKAGE_ADDRESS,  /* an address in this file */
   LINKAGE_SYMBOL,   /* the address of a symbol, plus value */
   LINKAGE_CALL,     /* the same, and code uses it for calls and jumps alone */
-  LINKAGE_RESOLVER, /* what the function at that address returns at start-up */
+  LINKAGE_RESOLVER, /* the result of the function at that address at start-up */
 };
 
 struct linkage_word {
@@ -26,13 +26,13 @@ struct linkage_word {
 };
 
 struct linkage_symbol {
-  const char *name; /* in the file; "" for none */
+  const char *name; /* in the file; "" if it is nameless */
   uint64_t address; /* of this file's definition */
   bool is_defined;
   bool is_preemptible; /* another file's definition may be used in place of this one's */
   bool is_code;        /* a function, or something that may be one */
-  bool is_resolver;    /* what is called is what the function returns at start-up */
-  /* Whose it is, as far as its version, or the lack of other libraries, tells. */
+  bool is_resolver;    /* the callee is the result of this function at start-up */
+  /* Its library, by its version, or by the lack of other libraries. */
   bool is_c_library, is_zlib, is_terminals;
 };
 
@@ -40,15 +40,15 @@ enum { OFFSET_TABLES = 3 };
 
 struct linkage {
   struct linkage_word *words;     /* by address */
-  struct linkage_symbol *symbols; /* as in .dynsym; number 0 is none */
+  struct linkage_symbol *symbols; /* as in .dynsym; number 0 is empty */
   size_t word_count, word_capacity;
   uint32_t symbol_count;
   uint64_t offset_tables[OFFSET_TABLES];  /* where the global offset table may start; 0: nowhere */
-  uint64_t entry, init, fini, fini_array; /* addresses; 0: none */
-  uint64_t unknown; /* where relocations may be that can't be read; 0: nowhere */
-  bool is_fixed;    /* the file runs at the addresses it was linked for */
-  bool is_library;  /* or may be one */
-  bool needs_more;  /* it needs libraries other than the C library's and zlib */
+  uint64_t entry, init, fini, fini_array; /* addresses, or 0 */
+  uint64_t unknown;                       /* the place of unreadable relocations, or 0 */
+  bool is_fixed;                          /* the file runs at the addresses it was linked for */
+  bool is_library;                        /* or may be one */
+  bool needs_more; /* it needs libraries other than the C library's and zlib */
   bool needs_zlib;
   bool needs_allocator; /* it needs libraries that may define malloc */
 };
@@ -57,10 +57,10 @@ struct linkage {
 bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem);
 void linkage_close(struct linkage *linkage);
 
-/* What the file has in the word at an address; 0 if it has none there. */
+/* The file's value of the word at an address; 0 outside the file's bytes. */
 uint64_t linkage_initial(const struct image *image, uint64_t address);
 
-/* The word that starts at an address; NULL if the dynamic linker doesn't touch it. */
+/* The word that starts at an address and that the dynamic linker fills in, or NULL. */
 const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address);
 
 #endif

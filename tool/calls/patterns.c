@@ -1,9 +1,10 @@
 /* patterns.c - see patterns.h.
  *
- * Suffixes start with a dot or an at sign, and names of Rust, Zig, Go and Odin have dots themselves:
- * so only what compilers add to a copy's name counts as its suffix (GCC: clone_function_name;
- * LLVM: FunctionSpecialization, ThinLTO's promotion). Parts that only their function leads to
- * (`f.cold`) need no reading of their own where the function calls nothing that matters.
+ * Suffixes start with a dot or an at sign, and names of Rust, Zig, Go and Odin have dots
+ * themselves: so only the texts that compilers add to a copy's name count as its suffix (GCC:
+ * clone_function_name; LLVM: FunctionSpecialization, ThinLTO's promotion). Parts that only their
+ * function enters (`f.cold`) need no reading of their own where the function calls nothing that
+ * matters.
  */
 #include "tool/calls/patterns.h"
 
@@ -19,8 +20,8 @@ bool pattern_is_plain(const char *pattern) { return strpbrk(pattern, "*?[\\") ==
 
 /* ---- Suffixes ---- */
 
-/* The length of a known suffix that a text starts with; 0 if it starts with none. Copies share
- * their function's name; with `identities`, so do functions that are told apart by a suffix. */
+/* The length of a compiler's suffix at the start of a text, or 0. Copies share their function's
+ * name; with `identities`, so do functions that only differ in a suffix. */
 static size_t suffix_length(const char *text, bool identities) {
   static const char *const copies[] = {".constprop.", ".isra.", ".part.", ".specialized.",
                                        ".localalias."};
@@ -43,7 +44,7 @@ static size_t suffix_length(const char *text, bool identities) {
   return digits == 0 ? 0 : strlen(word) + digits;
 }
 
-/* Whether a text is nothing but known suffixes. */
+/* Whether a text consists of compilers' suffixes. */
 static bool is_suffixes(const char *text, bool identities) {
   size_t length = 1;
   while (*text != 0 && (length = suffix_length(text, identities)) > 0)
@@ -51,7 +52,7 @@ static bool is_suffixes(const char *text, bool identities) {
   return length > 0;
 }
 
-/* Where a name's known suffixes start: its end if it has none. A name has few of them. */
+/* The start of a name's suffixes: its end if it has none. A name has few of them. */
 static size_t own_length(const char *name, bool identities) {
   enum { SUFFIXES = 8 };
   const size_t whole = strlen(name);
@@ -77,8 +78,8 @@ static void add_form(struct pattern_name *name, char *form) {
     free(form);
 }
 
-/* A name without what its language has between angle brackets, and without tags; NULL if there is
- * nothing of that. An operator's are no brackets. */
+/* A name without its language's angle brackets and tags, and the text in them; NULL if it has none.
+ * An operator's are no brackets. */
 static char *without_arguments(const char *form) {
   char *text = strdup(form);
   size_t to = 0;
@@ -102,7 +103,7 @@ static char *without_arguments(const char *form) {
   return NULL;
 }
 
-/* Of `<Type as Trait>::method`, `Type::method` or `Trait::method`: NULL if it has no such form. */
+/* Of `<Type as Trait>::method`, `Type::method` or `Trait::method`; NULL for other names. */
 static char *of_method(const char *form, bool is_trait) {
   const char *as = NULL, *end = NULL;
   unsigned depth = 0;
@@ -168,8 +169,8 @@ static bool fits(const char *pattern, const char *text) {
          (!pattern_is_plain(pattern) && fnmatch(pattern, text, 0) == 0);
 }
 
-/* Whether a pattern fits the start of a name, before a character that names of C don't have, or
- * before the number of one of Zig's generic functions. */
+/* Whether a pattern fits the start of a name, before a character outside the names of C, or before
+ * the number of one of Zig's generic functions. */
 static bool fits_start(const char *pattern, const char *text) {
   const size_t length = strlen(pattern);
   if (pattern_is_plain(pattern)) {
@@ -187,7 +188,7 @@ static bool fits_start(const char *pattern, const char *text) {
   return result;
 }
 
-/* Whether a pattern fits a name with or without some of its known suffixes. */
+/* Whether a pattern fits a name with or without some of its suffixes. */
 static bool fits_copy(const char *pattern, const struct pattern_name *name) {
   bool result = fits(pattern, name->text);
   char *text = strdup(name->text);

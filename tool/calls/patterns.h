@@ -1,4 +1,4 @@
-/* patterns.h - which names a pattern of the user's means.
+/* patterns.h - the names that match a pattern of the user's.
  *
  * A function's symbol can be named in the linker's form or in its language's, and compilers hang
  * suffixes on to the names of parts and copies. With the pattern `rt::collect`, say:
@@ -7,9 +7,9 @@
  *     _ZN2rt7collectIiEEvi.constprop.0    void rt::collect<int>(int)
  *     _RNvXs_C2rtNtB4_4HeapNtB4_2rt7collect   <rt::Heap as rt>::collect
  *
- * There are two readings. The wide one is for GC entries, of which no part may be missing: any
- * suffix is that of a part. The narrow one is for functions of which the user promises something:
- * what isn't a copy for certain is another function.
+ * There are two readings. The wide one is for GC entries, all of whose parts must be found: any
+ * suffix marks a part. The narrow one is for functions with a promise of the user's: only a certain
+ * copy belongs to the function.
  */
 #ifndef STACKPACK_PATTERNS_H
 #define STACKPACK_PATTERNS_H
@@ -23,15 +23,15 @@ enum pattern_reading { PATTERN_NARROW, PATTERN_WIDE };
 enum { PATTERN_FORMS = 6 };
 struct pattern_name {
   const char *text;           /* as the linker has it; borrowed */
-  char *own;                  /* without what compilers hang on to copies; owned */
+  char *own;                  /* without the suffixes of copies; owned */
   char *forms[PATTERN_FORMS]; /* in its language; owned */
   size_t form_count;
-  bool has_strange_suffix; /* one that isn't known to be that of a copy */
+  bool has_strange_suffix; /* one that may be another than a copy's */
 };
 void pattern_name_open(struct pattern_name *name, const char *text);
 void pattern_name_close(struct pattern_name *name);
 
-/* Whether a pattern has characters that stand for others, as the shell's for files. */
+/* Whether a pattern is free of wildcards (the shell's for files). */
 bool pattern_is_plain(const char *pattern);
 
 /* Whether a pattern means a name. */

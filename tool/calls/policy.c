@@ -46,7 +46,7 @@ bool policy_take_malloc(void *policy, const char *library, struct problem *probl
 static const char blanks[] = " \t\r\n";
 
 /* Takes the next word of a line, which may have blanks between quotation marks; NULL at its end, or
- * where a comment starts. */
+ * before a comment. */
 static char *next_word(char **line) {
   char *word = *line + strspn(*line, blanks);
   if (*word == 0 || *word == '#')

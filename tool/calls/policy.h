@@ -1,8 +1,9 @@
-/* policy.h - what the user says of functions: which are GC entries, and which never collect.
+/* policy.h - the user's facts about functions: the GC entries, and the functions that never
+ * collect.
  *
  * A policy is a list of patterns for the names of functions, as the shell's for files: from the
- * command line, from files with a pattern a line, and from policy files, whose lines say which kind
- * of pattern they have:
+ * command line, from files with a pattern a line, and from policy files, whose lines give the kind
+ * of each pattern:
  *
  *     # a thread may be in these when a collection happens
  *     gc-entry  heap_allocate_slow
@@ -26,7 +27,7 @@ enum policy_kind { POLICY_GC_ENTRY, POLICY_NO_GC };
 struct policy_pattern {
   char *text;
   enum policy_kind kind;
-  bool is_plain; /* a name, without characters that stand for others */
+  bool is_plain; /* a name, without wildcards */
 };
 
 struct policy {
@@ -34,7 +35,7 @@ struct policy {
   size_t count, capacity;
   bool drop_unreachable, strict;
   bool has_libc_malloc; /* malloc is the C library's, or as good */
-  bool is_complete;     /* the patterns find all parts of GC entries, also without local symbols */
+  bool is_complete;     /* the patterns find all parts of GC entries, even in a stripped file */
 };
 
 void policy_close(struct policy *policy);
@@ -57,10 +58,10 @@ void policy_close(struct policy *policy);
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \
   "      --strict              undecodable code and unused patterns are errors\n"
 
-/* Take the value of an option into a struct policy: a pattern for GC entries, one for functions
- * that call nothing that collects, whose malloc it is (`libc`), or the path of a file with such
- * lines. A file that can't be read, or isn't a policy, is the problem, and so is a malloc of anybody
- * else's. */
+/* Take the value of an option into a struct policy: a pattern for GC entries, one for
+ * functions that never collect, the library of malloc (`libc`), or the path of a file with
+ * such lines. An unreadable file, or one of another kind, is the problem, and so is any other
+ * library of malloc. */
 bool policy_add_entry(void *policy, const char *pattern, struct problem *problem);
 bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem);
 bool policy_take_malloc(void *policy, const char *library, struct problem *problem);

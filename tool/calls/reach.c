@@ -1,11 +1,11 @@
 /* reach.c - see reach.h.
  *
- * What a node leads to is a fixed point: a node leads to a goal if it is one, or if a successor
- * does. One could compute it forwards, over strongly connected components, each of which leads to
- * what any of its nodes leads to. It is simpler backwards: starting from the goals, the
- * predecessors of all nodes that were found are found, each once. As they are found in the order of
- * their distance, the node from which one was found is the next on a shortest way; cycles need no
- * thought. Either takes time in proportion to the edges.
+ * Reachability is a fixed point: a node reaches a goal if it is one, or if a successor does. A
+ * forward computation would go over strongly connected components, all of whose nodes reach the
+ * same nodes. Backwards is simpler: starting from the goals, the predecessors of all found nodes
+ * are found, each once. As they are found in the order of their distance, the node from which one
+ * was found is the next on a shortest path; cycles need no thought. Either takes time in proportion
+ * to the edges.
  */
 #include "tool/calls/reach.h"
 

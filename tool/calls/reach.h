@@ -1,4 +1,4 @@
-/* reach.h - which nodes of a graph lead to a goal, and by which shortest way. */
+/* reach.h - the nodes of a graph that reach a goal, and a shortest path for each. */
 #ifndef STACKPACK_REACH_H
 #define STACKPACK_REACH_H
 
@@ -12,8 +12,8 @@ typedef void reach_successors(const void *graph, uint32_t node, reach_visitor *v
 
 enum { REACH_NOTHING = UINT32_MAX };
 
-/* For each of a graph's nodes, which are numbers, the next one on a shortest way to a goal: itself
- * for a goal, REACH_NOTHING if it leads to none. An array, to be freed. */
+/* For each of a graph's nodes, numbered from 0, the next one on a shortest path to a goal: itself
+ * for a goal, REACH_NOTHING if no goal is reachable. An array, to be freed. */
 uint32_t *reach_goals(const void *graph, uint32_t nodes, const bool *goals,
                       reach_successors *successors);
 

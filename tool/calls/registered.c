@@ -1,17 +1,16 @@
-/* registered.c - what functions of the C library call that are given the address of a function.
+/* registered.c - the callees of C library functions that get the address of a function.
  *
- * qsort, and others, call one of their arguments: if that is a function's address, as the values of
- * registers tell (flow.c), the call leads there, and nowhere else.
+ * qsort, and others, call one of their arguments: if that is a function's address, by the values of
+ * registers (flow.c), that function is the call's only successor.
  *
  * exit calls the functions that were given to atexit and its like, and those of the file's own
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
- * arguments, all of them are known, and exit leads to these and no others. In programs for the GNU
- * C library, atexit is itself a part of the program, which hands its argument on to __cxa_atexit.
+ * arguments, these are all the successors of exit. In programs for the GNU C library, atexit is
+ * itself a part of the program, and passes its argument on to __cxa_atexit.
  *
- * It must be shown, then, that nothing registers anything by other calls: with an argument that
- * isn't known, by a pointer to atexit, or from the middle of a function that hands its argument on.
- * What needs other libraries, or looks functions up by name, is left to the policy's side
- * (analysis.c).
+ * Then other registrations must be excluded: with an unresolved argument, by a pointer to atexit,
+ * or from the middle of a function that passes its argument on. The policy's side (analysis.c)
+ * handles programs that need other libraries, or look functions up by name.
  */
 #include "tool/calls/flow.h"
 #include "tool/calls/indirect_calls.h"
@@ -20,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether a function that calls what it is given alone is of the library that has it. */
+/* Whether a function that calls only its argument belongs to the library of that name. */
 static bool is_of(const struct linkage_symbol *symbol, enum leaf_library library) {
   return library == LEAF_OF_TERMINALS ? symbol->is_terminals : symbol->is_c_library;
 }
@@ -35,8 +34,8 @@ static void find_callbacks(struct graph_builder *builder) {
   }
 }
 
-/* What a call to a node calls or registers, if that is the only way in which it is called: by a
- * function of the C library, or by one of the file's that hands on what it is given. */
+/* The callback of a call to a node: by a function of the C library, or by one of the file's that
+ * passes its own argument on. */
 static struct leaf_callback callback_of(const struct graph_builder *builder, uint32_t node) {
   const struct call_graph *graph = builder->graph;
   const struct leaf_callback none = {.argument = -1};
@@ -49,7 +48,7 @@ static struct leaf_callback callback_of(const struct graph_builder *builder, uin
                                               : builder->callbacks[node - graph->function_count];
 }
 
-/* Gives a call what it leads to by one of its arguments. */
+/* Gives a call one of its arguments as its only successor. */
 static void settle_call(struct graph_builder *builder, struct call *call, uint32_t function) {
   call->is_settled = true;
   struct call passed = *call;
@@ -59,10 +58,10 @@ static void settle_call(struct graph_builder *builder, struct call *call, uint32
   graph_add_later(builder, passed);
 }
 
-/* ---- What is registered ---- */
+/* ---- Registered functions ---- */
 
-/* Notes that a function hands on one of its arguments: for one purpose only, so that a call of it
- * has one meaning. False if that can't be noted. */
+/* Notes that a function passes on one of its arguments: for one purpose only, so that a call of it
+ * has one meaning. False if it has another purpose already, or the list is full. */
 static bool note_registrar(struct graph_builder *builder, uint32_t function,
                            struct leaf_callback what) {
   for (size_t i = 0; i < builder->registrar_count; i++)
@@ -75,7 +74,7 @@ static bool note_registrar(struct graph_builder *builder, uint32_t function,
   return true;
 }
 
-/* Notes what a call calls or registers, if that is known. */
+/* Notes the function that a call calls or registers, if its value is resolved. */
 static void note_call(struct flow *flow, struct call *call, struct leaf_callback what) {
   struct graph_builder *builder = flow->builder;
   const struct step *step = flow_step(flow, call->at);
@@ -106,7 +105,7 @@ static bool is_registering(const struct flow *flow, const struct call *call) {
          callback_of(flow->builder, call->target).occasions != 0;
 }
 
-/* Notes what a function registers, and has others call. */
+/* Notes the functions that a function registers, or passes to others to call. */
 static void note_function(struct flow *flow, uint32_t number) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
@@ -132,7 +131,7 @@ void registered_note(struct graph_builder *builder) {
   struct flow flow = flow_open(builder);
   size_t known;
   find_callbacks(builder);
-  do { /* each round knows more functions that hand on what they are given */
+  do { /* each round finds more functions that pass on their arguments */
     known = builder->registrar_count;
     for (uint32_t i = 0; i < builder->graph->function_count; i++)
       note_function(&flow, i);
@@ -140,9 +139,9 @@ void registered_note(struct graph_builder *builder) {
   flow_close(&flow);
 }
 
-/* ---- What may be registered otherwise ---- */
+/* ---- Other registrations ---- */
 
-/* A stub calls its symbol with whatever it was called with: what calls the stub counts. */
+/* A stub passes its own arguments on to its symbol: the calls of the stub count. */
 static bool is_stub(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   return function->taken == TAKEN_NOT && function->entered == TAKEN_NOT &&
@@ -170,7 +169,7 @@ static bool is_for_loading(const struct area *area) {
          strncmp(area->name, ".ctors", 6) == 0;
 }
 
-/* A word of a table of functions; false if it isn't known what it is. */
+/* A word of a table of functions; false if its value is unresolved. */
 static bool note_end(struct call_graph *graph, const struct area *area, uint64_t into) {
   const struct linkage_word *word = linkage_find(&graph->linkage, area->address + into);
   uint64_t value;
@@ -180,14 +179,14 @@ static bool note_end(struct call_graph *graph, const struct area *area, uint64_t
   else if (word != NULL)
     return false;
   const uint32_t function = call_graph_function(graph, value);
-  if (function == (uint32_t)GRAPH_NO_NODE) /* 0 and -1 stand at tables' ends */
+  if (function == (uint32_t)GRAPH_NO_NODE) /* 0 and -1 end tables */
     return value + 1 <= 1;
   graph->functions[function].occasions |= LEAF_AT_EXIT;
   return true;
 }
 
-/* Notes the functions that are called when the file is unloaded; false if they aren't all in tables
- * that are constant. */
+/* Notes the functions that are called when the file is unloaded; false unless they are all in
+ * constant tables. */
 static bool note_ends(struct call_graph *graph) {
   const struct area *listed = areas_find(&graph->areas, graph->linkage.fini_array);
   const uint32_t last = call_graph_function(graph, graph->linkage.fini);

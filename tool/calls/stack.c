@@ -50,7 +50,7 @@ static uint8_t joined_frame(const struct stack_depth *a, const struct stack_dept
   return a->frame_certainty < b->frame_certainty ? a->frame_certainty : b->frame_certainty;
 }
 
-/* Control comes to a place in two ways: what is known there is what holds for both. */
+/* The join of two states of a place. */
 static struct stack_depth join(const struct stack_depth *known, const struct stack_depth *other) {
   struct stack_depth depth = *known;
   if (other->certainty == STACK_OTHER)
@@ -148,7 +148,7 @@ bool stack_is_odd(struct stack_notes *notes, const struct stack *stack) {
   notes->has_frame_return |= depth->by_frame;
   notes->has_kept_return |= notes->has_link && depth->link == LINK_OWN && !depth->is_loaded;
   notes->unchanged_return |= depth->saved & ~depth->changed;
-  if (depth->certainty != STACK_OTHER) /* what switches to another stack has that one's registers */
+  if (depth->certainty != STACK_OTHER) /* a switch of stacks switches registers, too */
     notes->lost |= depth->changed;
   if (depth->link != LINK_OWN || (depth->changed & CODE_PRESERVED_FRAME) != 0)
     return true;
@@ -192,8 +192,8 @@ bool stack_was_odd(const struct stack_notes *notes) {
 
 /* ---- Memory ---- */
 
-/* Where an instruction uses memory, from where the stack pointer was at the start; false if that
- * isn't known. In a part of a function, from where it is at the part's start. */
+/* The place of an instruction's memory, from the stack pointer at the start; false if it is
+ * unknown. In a part of a function, from the stack pointer at the part's start. */
 static bool find_place(const struct stack_notes *notes, const struct stack_depth *depth,
                        const struct code_stack *use, int32_t offset, int64_t *at) {
   const bool by_frame = use->base == CODE_FRAME_POINTER;
@@ -243,9 +243,9 @@ static void save(struct stack_notes *notes, struct stack_depth *depth, uint16_t 
   depth->saved |= saved;
 }
 
-/* Whether a register's value is loaded from its place. A part of a function loads what another part
- * has saved; and where the depth is guessed, what is popped is taken to be right unless it was
- * pushed from there on. */
+/* Whether a register's value is loaded from its place. A part of a function loads values that
+ * another part saved; and where the depth is guessed, a popped value is taken to be right unless it
+ * was pushed from there on. */
 static bool is_own_value(const struct stack_notes *notes, const struct stack_depth *depth,
                          const struct code_stack *use, unsigned number, int64_t at) {
   const bool is_pop = use->growth < 0 && use->growth != CODE_STACK_LOST;
@@ -272,8 +272,8 @@ static bool saves_again(const struct stack_notes *notes, const struct stack_dept
          word >= 0 && word < CODE_WORDS && (use->saves[word] >> number & 1) != 0;
 }
 
-/* What is stored at a place makes the register that has it lose its value. The place's address may
- * be that of the end of what lies below it, but for the frame pointer's. */
+/* A store to a register's place makes the register lose its value. A place's address may be the end
+ * of the object below it, except for the frame pointer's. */
 static void overwrite(struct stack_notes *notes, const struct stack_depth *depth,
                       const struct code_stack *use, int64_t at) {
   const uint16_t endangered =
@@ -304,7 +304,7 @@ static void follow_preserved(struct stack_notes *notes, struct stack_depth *dept
 
 /* ---- The register for return addresses ---- */
 
-/* The return address's place is known now. */
+/* Sets the return address's place. */
 static void set_place(struct stack_notes *notes, int64_t at) {
   notes->has_place = true;
   notes->place = (int32_t)at;
@@ -408,7 +408,7 @@ static void move(struct stack_depth *depth, const struct code_stack *use) {
   }
 }
 
-/* What another register may lead to, others may write to. */
+/* The target of another register's pointer may be written to by others. */
 static void hand_over(struct stack_notes *notes, const struct stack_depth *depth,
                       const struct code_stack *use) {
   const struct code_stack handed = {.base = use->handed,
@@ -421,8 +421,8 @@ static void hand_over(struct stack_notes *notes, const struct stack_depth *depth
     overwrite(notes, depth, &handed, at);
 }
 
-/* A jump by a pointer leads to another function where the stack is as deep as at the start; but a
- * function may also have its only switch there. */
+/* A jump by a pointer at the start's depth is a tail call; but a function may also have its only
+ * switch there. */
 static bool may_switch(const struct stack *stack, const struct code_instruction *instruction) {
   return instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
          (stack->depth.bytes != 0 || !stack->has_switched);
@@ -443,7 +443,7 @@ void stack_follow(struct stack_notes *notes, struct stack *stack,
     stack->jumped = stack->depth;
   if (may_switch(stack, instruction)) {
     stack->has_other_switch |= stack->has_switched && stack->switched.bytes != stack->depth.bytes;
-    const uint16_t changed = stack->switched.changed; /* none, if it is the first */
+    const uint16_t changed = stack->switched.changed; /* empty for the first switch */
     stack->switched = stack->depth;
     stack->switched.changed |= changed;
     stack->has_switched = true;

@@ -1,19 +1,19 @@
-/* sweep.c - decodes all code, function by function, for the calls in it and for what it refers to.
+/* sweep.c - decodes all code, function by function, for its calls and references.
  *
  * Code is decoded from a function's first byte to its last. That finds every instruction that a
- * compiler made, also those that no jump leads to, such as landing pads of exceptions. It goes
- * wrong where data lies between the code, and where a jump leads into an instruction (past a `lock`
- * prefix, as the C library has it). So each jump's target is compared with the instructions that
- * were found, and what it leads to is decoded as well, until both ways meet; and so is each place
- * whose address the function computes. A function with bytes that are no instruction is
- * undecodable, and so is one that another one's jump enters between its instructions, or that has
- * the address of such a place computed elsewhere, or in data.
+ * compiler made, also those that only exceptions reach, such as landing pads. It goes wrong where
+ * there is data between the code, and where a jump enters an instruction (past a `lock` prefix, as
+ * in the C library). So each jump's target is compared with the instructions that were found, and
+ * decoded as well if it is between them, until both ways meet; and so is each place whose address
+ * the function computes. A function with invalid bytes is undecodable, and so is one that another
+ * function's jump enters between its instructions, or that has the address of such a place computed
+ * elsewhere, or in data.
  *
- * A return that may take something else than the function's own return address (stack.h) leads to
- * everything; and so does a jump to another function that leaves something on the stack for that
+ * A return that may take another address than the function's own return address (stack.h) is a call
+ * of everything; and so is a jump to another function that leaves something on the stack for that
  * one's return.
  *
- * How each function ends is noted, and settled when all calls are known: see endings.c.
+ * The end of each function is noted, and settled after all calls were found: see endings.c.
  */
 #include "format/array.h"
 #include "format/bits.h"
@@ -54,7 +54,7 @@ struct sweep {
   size_t entry_count, entry_capacity;
   struct load *loads; /* of this function */
   size_t load_count, load_capacity;
-  struct code_range zeros; /* bytes that are 0, up to one that isn't, or the end of the function */
+  struct code_range zeros; /* a run of zero bytes, up to another byte, or the function's end */
 };
 
 static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
@@ -65,15 +65,15 @@ static void add_target(struct sweep *sweep, uint64_t address) {
   (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
 }
 
-/* Control may come to the middle of another function. What parts of functions go back to, and
- * parts, have other things on the stack. */
+/* Control may come to the middle of another function. Parts of functions, and the code that they
+ * return to, have other things on the stack. */
 static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
   graph_add_landing(sweep->builder, address);
   if (sweep->depths[sweep->function] == 0 && sweep->depths[function] == 0)
     (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
 }
 
-/* Whether it goes where a register seems to lead (parts.h). */
+/* Whether it goes to the address in a register, as seen so far (parts.h). */
 static bool is_through(const struct code_instruction *instruction) {
   return instruction->parts.part == CODE_THROUGH && instruction->target_kind != CODE_COMPUTED;
 }
@@ -122,7 +122,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     return;
   }
   const uint32_t function = call_graph_function(graph, target);
-  if (function == GRAPH_NO_NODE) { /* nowhere: weak and undefined? Nothing is known of it */
+  if (function == GRAPH_NO_NODE) { /* outside all functions: weak and undefined? */
     add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
     return;
   }
@@ -145,7 +145,7 @@ static void add_by_symbol(struct sweep *sweep, uint64_t at,
     add_call(sweep, at, instruction, graph_symbol(graph, word->symbol), CALL_OUTSIDE);
 }
 
-/* A call by way of a word that the dynamic linker fills in, if that never changes. */
+/* A call by way of a word that the dynamic linker fills in, if that stays constant. */
 static bool add_by_slot(struct sweep *sweep, uint64_t at,
                         const struct code_instruction *instruction) {
   const struct call_graph *graph = sweep->builder->graph;
@@ -171,8 +171,8 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
 
 /* ---- References ---- */
 
-/* An address that is named, if it is of code: what is made of it may be any other one. Labels of
- * the function's own are mostly for its own jumps. */
+/* An address that is named, if it is of code: any other may be made of it. Labels of the function's
+ * own are mostly for its own jumps. */
 static void note_named(struct sweep *sweep, uint64_t address) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   if (call_graph_function(sweep->builder->graph, address) == (uint32_t)GRAPH_NO_NODE)
@@ -184,7 +184,7 @@ static void note_named(struct sweep *sweep, uint64_t address) {
   sweep->names_code = true;
 }
 
-/* Whether it goes to where a word of the offset table leads: that takes no function's address. */
+/* Whether it jumps by a word of the offset table: that takes no function's address. */
 static bool is_by_offset_table(const struct linkage *linkage,
                                const struct code_instruction *instruction) {
   const struct linkage_word *word =
@@ -196,7 +196,7 @@ static bool is_by_offset_table(const struct linkage *linkage,
 }
 
 /* A place in another function: control may come there. Near the start of that, or of the next one,
- * it is its address with a tag, or what compilers compare it by. */
+ * it is its address with a tag, or a bound for a compiler's comparison. */
 static void add_label(struct sweep *sweep, uint64_t address) {
   const struct call_graph *graph = sweep->builder->graph;
   const uint32_t number = call_graph_function(graph, address);
@@ -216,7 +216,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   } else if (instruction->has_reference) {
     const bool is_known = graph_take(graph, instruction->reference, TAKEN_BY_CODE, at);
     const bool is_global = instruction->reference == sweep->builder->global;
-    const bool is_weak = instruction->reference == 0; /* a symbol that isn't defined */
+    const bool is_weak = instruction->reference == 0; /* an undefined symbol */
     if (!is_known && !is_global && !is_weak &&
         areas_are_beyond(&graph->areas, instruction->reference))
       sweep->builder->hands_over = at; /* of a function, plus a constant that others know? */
@@ -235,7 +235,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   }
 }
 
-/* An address's upper part that may be used anywhere: it may be that of any function there. */
+/* An address's upper part that may be used anywhere: it may become any function's address there. */
 static void open_upper(void *context, uint64_t upper) {
   struct sweep *sweep = context;
   struct graph_builder *builder = sweep->builder;
@@ -258,7 +258,7 @@ static void open_upper(void *context, uint64_t upper) {
 struct course {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
-  uint32_t code;      /* registers that may hold an address of code which the function names */
+  uint32_t code;      /* registers that may hold an address of code from the function */
   uint32_t loaded;    /* registers that hold words of memory, loaded since the last jump to here */
   uint64_t loaded_at[CODE_REGISTERS];
   struct stack stack;
@@ -270,8 +270,8 @@ static bool is_inside(const struct sweep *sweep, const struct code_instruction *
 }
 
 /* Whether a jump out of the function leaves more on the stack than the return address: then another
- * function returns to that. The parts of a function share a frame: one starts with what the jump to
- * it leaves there, and goes back into the middle of another. Calls leave it to none. */
+ * function returns to that. The parts of a function share a frame: one starts with the stack that
+ * the jump to it leaves, and goes back into the middle of another. Calls leave it to none. */
 static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
                          const struct course *course) {
   const struct call_graph *graph = sweep->builder->graph;
@@ -294,16 +294,16 @@ static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *ins
              : stack_is_odd(&sweep->stack, &course->stack);
 }
 
-/* What takes something from the stack that isn't the function's return address may lead anywhere;
- * and so may the operating system: it runs signal handlers, or goes on where the stack says
+/* A return that takes another address from the stack than the function's own may go anywhere; and
+ * so may the operating system: it runs signal handlers, or goes on at an address from the stack
  * (rt_sigreturn). */
 static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction) {
   add_call(sweep, at, instruction, graph_everything(sweep->builder->graph), CALL_INDIRECT);
 }
 
 /* Whether an instruction does more with an address of code that the function names than to pass it
- * to a call, to store it in memory other than the stack's, or to make it another one: flow.c
- * tells what becomes of it then. Instructions are followed as for parts of addresses (parts.h). */
+ * to a call, to store it in memory other than the stack's, or to overwrite it: flow.c follows it
+ * then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
   const struct code_parts *parts = &instruction->parts;
@@ -325,8 +325,8 @@ static bool follow_registers(const struct sweep *sweep, struct course *course,
          course->code != 0;
 }
 
-/* Notes a pointer that is loaded from memory: whoever put it there, it is no sum of the function's.
- * Others are followed (flow.c). */
+/* Notes a pointer that is loaded from memory: it can't be a sum of this function's. Others are
+ * followed (flow.c). */
 static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course,
                          const struct code_instruction *instruction, uint32_t call) {
   const struct call_graph *graph = sweep->builder->graph;
@@ -354,7 +354,7 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     add_load(sweep, call, course->loaded_at[parts->from]);
 }
 
-/* A call or jump to a helper that was followed: what is jumped to returns. */
+/* A call or jump to a helper that was followed: the target of a jump returns. */
 static void add_helped(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
                        const struct course *course, uint32_t call) {
   sweep->builder->graph->calls[call].is_followed = true;
@@ -409,8 +409,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
-/* Whether all bytes are 0 from an address to the function's end. Each run of zeros is looked through
- * once. */
+/* Whether all bytes are 0 from an address to the function's end. Each run of zeros is read once. */
 static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
   struct code_range *zeros = &sweep->zeros;
   if (at < zeros->start || at >= zeros->end) {
@@ -421,7 +420,7 @@ static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
   return zeros->end == sweep->end;
 }
 
-/* Two ways to a place contradict each other: after a call that doesn't return, one of them is none. */
+/* Two paths to a place contradict each other: after a call that never returns, one is unreal. */
 static void doubt_return(struct sweep *sweep, const struct course *course) {
   if (course->last == CODE_CALL && course->last_call != 0)
     endings_doubt(&sweep->endings, sweep->function, course->last_call - 1);
@@ -429,7 +428,7 @@ static void doubt_return(struct sweep *sweep, const struct course *course) {
     sweep->stack.is_written = true;
 }
 
-/* Decodes from an address on, up to an instruction that is known, or the function's end. */
+/* Decodes from an address on, up to a decoded instruction, or the function's end. */
 static void decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
@@ -446,8 +445,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
         return;
       instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
     }
-    /* Some linkers fill up with zeros, which are instructions by chance, and need be no whole
-     * number of them. */
+    /* Some linkers fill up with zeros, which are instructions by chance, and may end inside one. */
     const bool may_fill = instruction.kind == CODE_INVALID || code_ends(course->last);
     if (may_fill && are_zero(sweep, bytes, at))
       return;
@@ -469,7 +467,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     parts_leave(&sweep->parts, open_upper, sweep);
 }
 
-/* Where a jump leads to a place after a load, the pointer may be another one at the call. */
+/* If a jump enters between a load and the call, the pointer may be another one there. */
 static void check_loads(const struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
   if (sweep->load_count > 0 && sweep->target_count > 0)
@@ -482,14 +480,15 @@ static void check_loads(const struct sweep *sweep) {
   }
 }
 
-/* What is known only when all is decoded: a call or jump by a pointer may lead near the return
+/* Adds the results that need the whole function: a call or jump by a pointer may go near the return
  * address in a function that reads that, and near another function in one that names its address;
- * and returns may be odd that came before what shows it. */
+ * and a return may turn out odd by later instructions. */
 static void add_late(struct sweep *sweep, uint64_t last) {
   struct call_graph *graph = sweep->builder->graph;
   const struct graph_function *function = &graph->functions[sweep->function];
   const bool may_lead_anywhere = sweep->stack.is_read || function->names_code;
-  /* It may be handed to another function, which makes a pointer of it. A program starts without. */
+  /* It may be handed to another function, which makes a pointer of it. A program's start has
+   * none. */
   if (sweep->stack.is_read_surely && function->address != graph->linkage.entry)
     sweep->builder->hands_over = function->address;
   for (uint32_t i = function->first_call; may_lead_anywhere && i < graph->call_count; i++)
@@ -535,8 +534,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
 
 /* ---- The whole ---- */
 
-/* A function that another one enters between its instructions isn't what it seemed to be; nor is
- * one that is entered where it has something else on the stack than at its start. */
+/* A function that another one enters between its instructions was misread; and so was one that is
+ * entered at another depth of the stack than at its start. */
 static void check_landings(const struct sweep *sweep) {
   const struct graph_builder *builder = sweep->builder;
   struct call_graph *graph = builder->graph;
@@ -552,7 +551,7 @@ static void check_landings(const struct sweep *sweep) {
   }
 }
 
-/* The functions at whose start the stack isn't as at a call, as unwind tables say. */
+/* The functions whose stack at the start differs from that at a call, by unwind tables. */
 static void find_parts(struct sweep *sweep, const struct image *image) {
   const struct call_graph *graph = sweep->builder->graph;
   const struct code_architecture *architecture = sweep->builder->architecture;
@@ -580,7 +579,7 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
   free(numbers);
 }
 
-/* The value that the code gives to the global pointer; none, if it gives it several. */
+/* The value that the code gives to the global pointer; 0 if it gives it several. */
 static void find_global(struct graph_builder *builder) {
   const struct code_architecture *architecture = builder->architecture;
   const struct areas *areas = &builder->graph->areas;
