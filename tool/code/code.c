@@ -1,4 +1,5 @@
-/* code.c - finds an architecture, and what a function keeps on its stack: see code.h. */
+/* code.c - finds an architecture, and follows the values that a function keeps on its stack: see
+ * code.h. */
 #include "tool/code/code.h"
 
 const struct code_architecture *code_architecture(uint16_t machine) {
@@ -35,7 +36,7 @@ static struct code_slot *find_slot(struct code_slots *slots, struct code_place p
   return NULL;
 }
 
-/* Whether what the function computed may be at a place. */
+/* Whether a computed value may be at a place. */
 static bool is_made_at(const struct code_slots *slots, struct code_place place) {
   bool is_made = slots->made_count > CODE_MADE_SLOTS;
   for (uint32_t i = 0; i < slots->made_count && !is_made; i++)
@@ -158,7 +159,8 @@ struct code_value code_load_anywhere(const struct code_state *state) {
   return loaded;
 }
 
-/* Whether nothing is known of any of these registers, but that all may be made, or that none is. */
+/* Whether all of these registers have unresolved values, all of them possibly computed, or none
+ * (`is_made`). */
 static bool are_unknown(const struct code_state *state, uint32_t registers, bool is_made) {
   for (; registers != 0; registers &= registers - 1) {
     const struct code_value *value = &state->registers[__builtin_ctz(registers)];

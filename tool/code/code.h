@@ -1,11 +1,11 @@
-/* code.h - what the call graph asks of an architecture's instructions. A file per architecture
- * answers.
+/* code.h - the call graph's queries about an architecture's instructions. Each architecture has a
+ * file.
  *
- * Two questions. The first is asked of every instruction of a program: how long it is, whether it
- * goes elsewhere, and which addresses it names; an architecture answers it as fast as it can. The
- * second is asked only of functions with jumps whose target isn't in the instruction: what do the
- * registers hold, as far as it takes to see that a jump goes through a table of the compiler's? It
- * is answered an instruction at a time, by changing a struct code_state.
+ * There are two queries. The first is for every instruction of a program: its length, its target,
+ * and the addresses that it names; an architecture answers it as fast as it can. The second is only
+ * for functions with computed jumps: the registers' values, as far as they decide whether a jump
+ * goes through a table of the compiler's. It is answered one instruction at a time, by changing a
+ * struct code_state.
  */
 #ifndef STACKPACK_CODE_H
 #define STACKPACK_CODE_H
@@ -16,16 +16,16 @@
 
 enum code_kind {
   CODE_OTHER,
-  CODE_PADDING, /* does nothing */
+  CODE_PADDING, /* without effect */
   CODE_CALL,
   CODE_JUMP,
   CODE_BRANCH, /* a jump on a condition */
   CODE_RETURN,
-  CODE_STOP,    /* a trap: what follows is not reached from here */
-  CODE_INVALID, /* no instruction */
+  CODE_STOP,    /* a trap: control ends here */
+  CODE_INVALID, /* invalid bytes */
 };
 
-/* Whether control never goes on to what follows. */
+/* Whether control never falls through. */
 static inline bool code_ends(enum code_kind kind) {
   return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
@@ -34,18 +34,16 @@ static inline bool code_ends(enum code_kind kind) {
 enum code_target {
   CODE_DIRECT,   /* target: the address itself */
   CODE_SLOT,     /* target: the address of a word in memory that holds it */
-  CODE_COMPUTED, /* neither is in the instruction */
+  CODE_COMPUTED, /* the target is computed elsewhere */
 };
 
-/* What an instruction does with the stack, as far as that is constant: a return takes the caller's
- * address only if the stack is as deep as at the function's start, and nothing was written
- * there. */
+/* An instruction's constant effects on the stack: a return takes the caller's address only if the
+ * stack is as deep as at the function's start, and that place is unwritten. */
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
 enum { CODE_PRESERVED = 12, CODE_PRESERVED_FRAME = 1, CODE_WORDS = 2 };
 
-/* What it does with the register that calls leave the return address in, where they leave it in
- * one. */
+/* Its effect on the link register, on machines whose calls leave the return address in one. */
 enum code_link {
   CODE_LINK_KEPT,
   CODE_LINK_CALLED,  /* it becomes this call's return address */
@@ -56,12 +54,12 @@ enum code_link {
 };
 
 struct code_stack {
-  int32_t growth; /* of the stack, in bytes; CODE_STACK_LOST: it is somewhere else */
-  int32_t offset; /* of the memory that is used, from a register after the instruction */
-  int32_t size;   /* of that memory, in bytes */
-  uint8_t base;   /* enum code_stack_base: that register; CODE_NO_BASE if there is no such memory */
-  uint8_t copy;   /* enum code_stack_base: what the other register of the two is made of */
-  bool is_read;   /* the memory is read, and nothing else */
+  int32_t growth;   /* of the stack, in bytes; CODE_STACK_LOST: it is somewhere else */
+  int32_t offset;   /* of the memory that is used, from a register after the instruction */
+  int32_t size;     /* of that memory, in bytes */
+  uint8_t base;     /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
+  uint8_t copy;     /* enum code_stack_base: the source of the other register of the two */
+  bool is_read;     /* the memory is only read */
   bool is_address;  /* its address is computed, for others that may use it */
   bool loses_frame; /* the frame pointer becomes something else */
   /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word
@@ -78,11 +76,11 @@ struct code_stack {
 };
 
 /* Where instructions are too short for an address, two of them make it: one has its upper part, for
- * a register, and another adds the rest. What an instruction does with such parts: */
+ * a register, and another adds the rest. An instruction's use of such parts: */
 enum part_use {
   CODE_NO_PART,
   CODE_UPPER,    /* register `to` becomes `distance`; the rest is added later */
-  CODE_BITS,     /* 16 bits of `to` become others: those of `distance`, at `shift` */
+  CODE_BITS,     /* 16 bits of `to` become those of `distance`, at `shift` */
   CODE_LOWER,    /* `to` becomes `from` plus `distance` */
   CODE_LOAD,     /* `to` becomes the word in memory at `from` plus `distance` */
   CODE_ACCESS,   /* other memory there is used */
@@ -97,39 +95,39 @@ enum { CODE_NO_REGISTER = 255 };
 struct code_parts {
   uint64_t distance;
   uint32_t reads, writes; /* registers, by number: a bit each */
-  uint32_t may_write;     /* it isn't known whether it writes to these */
+  uint32_t may_write;     /* it may or may not write to these */
   uint8_t part;           /* enum part_use */
   uint8_t to, from;       /* CODE_NO_REGISTER as `from`: 0 */
   uint8_t shift;
-  bool is_constant; /* what it makes is an address only in a file that doesn't move */
-  bool is_copy;     /* one register becomes what another one is */
-  /* The register that is written to, or the target, is a word of memory that isn't the stack's. */
+  bool is_constant; /* its value is an address only in a file at a fixed address */
+  bool is_copy;     /* one register becomes a copy of another */
+  /* The register that is written to, or the target, is a word of memory outside the stack. */
   bool is_load;
 };
 
-/* What may come of an instruction for the values that are followed. Most instructions are of a few
- * kinds, which code_is_idle and code_moves_word tell without decoding all operands. */
+/* An upper bound of an instruction's effects on the values that are followed. Most instructions are
+ * of a few kinds, which code_is_idle and code_moves_word handle without decoding all operands. */
 enum code_effect {
   CODE_ANY_EFFECT,
-  CODE_NAMED_EFFECT, /* it writes to registers only that it names, and makes no address */
-  CODE_MOVE_EFFECT,  /* it moves what `parts.reads` holds to memory, or to `parts.may_write` */
-  CODE_FRAME_EFFECT, /* it moves a word between a register and memory on the stack, that of `stack` */
-  CODE_NO_EFFECT,    /* it writes to no register and no memory that is followed */
+  CODE_NAMED_EFFECT, /* it writes only to registers that it names, and makes no address */
+  CODE_MOVE_EFFECT,  /* it moves the value of `parts.reads` to memory, or to `parts.may_write` */
+  CODE_FRAME_EFFECT, /* it moves a word between a register and the memory in `stack` */
+  CODE_NO_EFFECT,    /* it writes to no register or memory that is followed */
 };
 
-/* What becomes of values where calls leave the return address in a register: what the instruction
- * puts into its register `to`. Those from RESULT_COPY on are there already, and not computed. */
+/* Values on machines with a link register: the value that the instruction puts into its register
+ * `to`. From RESULT_COPY on, values are moved; the others are computed. */
 enum code_result {
-  RESULT_PART,   /* what `parts` say, or what is computed of the registers that it reads */
-  RESULT_NUMBER, /* the same, but only in a file that doesn't move */
+  RESULT_PART,   /* by `parts`, or computed of the registers that it reads */
+  RESULT_NUMBER, /* the same, but only in a file at a fixed address */
   RESULT_WORD,   /* the same, or `first`, as a number of 32 bits with its sign */
   RESULT_SUM,    /* `first`, plus `second` that is shifted */
   RESULT_COPY,   /* `first` */
   RESULT_EITHER, /* `first` or `second` */
-  RESULT_LOADED, /* what memory holds; at the place on the stack that `stack` has; */
+  RESULT_LOADED, /* from memory; or from the place on the stack in `stack`; */
   RESULT_STACK,
   RESULT_ANYWHERE, /* at any place on it; */
-  RESULT_ENTRY,    /* or at `first`, plus an index if it isn't in there yet */
+  RESULT_ENTRY,    /* or at `first`, plus an index unless that is in it already */
 };
 
 struct code_values {
@@ -167,15 +165,15 @@ struct code_instruction {
   struct code_values values;
 };
 
-/* What a register may be known to hold. */
+/* The value of a register. */
 enum code_value_kind {
   CODE_UNKNOWN,
   CODE_ADDRESS,  /* the constant `table` */
   CODE_PLACE,    /* the address of some entry of `table` */
-  CODE_ENTRY,    /* one of the entries of `table`, which have `size` bytes */
+  CODE_ENTRY,    /* one of the entries of `table`, each of `size` bytes */
   CODE_TARGET,   /* `base` plus one of them, shifted */
-  CODE_ARGUMENT, /* what the function was given as its argument number `table` */
-  CODE_WORD,     /* the word in memory at `table`, as it was */
+  CODE_ARGUMENT, /* the function's argument number `table` */
+  CODE_WORD,     /* the word in memory at `table`, unchanged */
   CODE_SUM,      /* `table` plus something else: it may be any address */
   CODE_HELD,     /* the address `table`, or something else */
 };
@@ -185,8 +183,8 @@ struct code_value {
   uint8_t size, shift;
   bool is_unsigned; /* entries are */
   bool is_upper;    /* `table` is an address's upper part: the rest is added later */
-  /* It may be what an instruction computed, of whatever: any address. What is loaded from memory
-   * other than the stack's isn't, nor what the function was given, or a call returned. */
+  /* An instruction may have computed it, from any values: any address. Values from memory outside
+   * the stack, arguments, and calls' results are exempt. */
   bool is_made;
   uint64_t table, base;
 };
@@ -199,17 +197,17 @@ struct code_place {
   uint8_t base;   /* enum code_stack_base */
 };
 
-/* Of a function: where it keeps addresses of code on the stack, and what it computed, whatever it
- * does there before and later. */
+/* A function's places on the stack with addresses of code, and with computed values, at any
+ * time. */
 enum { CODE_SLOTS = 16, CODE_MADE_SLOTS = 128 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
-  bool is_fixed;        /* the file doesn't move: a number in an instruction may be an address */
+  bool is_fixed;        /* at a fixed address, a number may be an address */
   bool has_grown;       /* there are new ones */
   uint32_t lost;        /* registers that some function changes though calls preserve them */
   bool has_load;        /* something was loaded from the stack */
-  /* Registers may hold addresses of places on the stack; what the function computed was stored by
-   * one that may; and the stack pointer moves after a store by it. */
+  /* Registers may hold addresses of places on the stack; a computed value was stored by such a
+   * register, perhaps; and the stack pointer moves after a store by it. */
   bool has_address, has_distant_store, moves;
   uint32_t count; /* may be more than there is room for: then any place is one */
   struct code_slot {
@@ -222,47 +220,47 @@ struct code_slots {
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
-  struct code_value summed; /* the sum or target that was made last; CODE_UNKNOWN: none */
-  uint64_t made; /* the address that was made last of another one and a constant; 0: none */
+  struct code_value summed; /* the sum or target that was made last, or CODE_UNKNOWN */
+  uint64_t made;            /* the last address made of another one and a constant, or 0 */
   struct code_slots *slots;
 };
 
-/* Whether a value is an address of code, to which something may be added. */
+/* Whether a value is an address of code, possibly a part of a sum. */
 bool code_is_code(const struct code_state *state, struct code_value value);
-/* Whether a value may be what an instruction computed; of one that is known, it is no address that
- * memory holds. */
+/* Whether a value may have been computed by an instruction: sums, places, targets and short entries
+ * always were. */
 bool code_is_made(struct code_value value);
-/* What an instruction may make of an address of code in one of the registers (a bit each): a sum;
+/* The sum that an instruction may make of an address of code in one of the registers (a bit each),
  * or CODE_UNKNOWN. */
 struct code_value code_sum(const struct code_state *state, uint32_t registers);
-/* One of two values. An address of code isn't forgotten: something may be added to it. */
+/* One of two values. An address of code is kept: something may be added to it. */
 struct code_value code_either(const struct code_state *state, struct code_value a,
                               struct code_value b);
-/* A call may change registers (a bit each), but it may also leave them as they are. `result`, the
- * one for its result, has another value then, which may still be made. */
+/* A call may change registers (a bit each), or preserve them. `result`, the one for its result,
+ * then has another value, possibly a computed one. */
 void code_lose(struct code_state *state, uint32_t registers, unsigned result);
-/* A register is stored on the stack; and what is loaded from there. */
+/* Stores a register on the stack; and loads from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset);
-/* The same at a distance that isn't known. */
+/* The same at an unresolved distance. */
 void code_store_anywhere(struct code_state *state, struct code_value value);
 /* A register is stored where another one points to: on the stack, too, if that may be its
  * address. */
 void code_store_elsewhere(struct code_state *state, struct code_value value);
 struct code_value code_load_anywhere(const struct code_state *state);
 
-/* Whether an instruction changes nothing that is known. */
+/* Whether an instruction leaves all resolved values unchanged. */
 bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
 /* Follows an instruction of CODE_FRAME_EFFECT; false: it is another one. */
 bool code_moves_word(struct code_state *state, const struct code_instruction *instruction);
 
-/* What a relocation makes of a word. */
+/* A relocation's effect on a word. */
 enum code_relocation {
-  CODE_RELOCATION_NONE,     /* no function's address */
+  CODE_RELOCATION_NONE,     /* anything but a function's address */
   CODE_RELOCATION_ADDRESS,  /* the addend is an address in the file */
-  CODE_RELOCATION_RESOLVER, /* what the function at that address returns */
+  CODE_RELOCATION_RESOLVER, /* the result of the function at that address */
   CODE_RELOCATION_CALL,     /* a symbol's address; code uses it for calls and jumps alone */
   CODE_RELOCATION_SLOT,     /* a symbol's address, in the global offset table */
   CODE_RELOCATION_SYMBOL,   /* a symbol's address plus the addend, or the distance to that */
@@ -277,26 +275,27 @@ struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
   bool has_link; /* calls leave the return address in a register */
-  /* Addresses have two parts: what the rest, which is added to the upper one, may be. Both 0: they
+  /* Addresses have two parts: the range of the rest, which is added to the upper one. Both 0: they
    * are whole. */
   int16_t lowest, highest;
-  uint8_t global_register; /* to which distances of data are added; 0: none */
-  /* Whether the instructions at bytes[0..size) give it its value. NULL if there is none. */
+  uint8_t global_register; /* the base of distances of data, or 0 */
+  /* Whether the instructions at bytes[0..size) set the global register. NULL without such a
+   * register. */
   bool (*sets_global)(const uint8_t *bytes, size_t size, uint64_t address, uint64_t *value);
   /* The canonical frame address at a function's start: this register (DWARF's number), plus
    * this. */
   uint8_t stack_register;
   uint8_t entry_offset;
-  uint32_t lost;                   /* registers that a call doesn't preserve: register n is bit n */
+  uint32_t lost;                   /* caller-saved registers: register n is bit n */
   uint8_t result;                  /* the register for its result */
   uint8_t link_register;           /* if there is one */
   uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order, */
-  uint8_t in_tables[CODE_PRESERVED]; /* and DWARF's numbers of them; 0: there are no more */
-  /* Those that don't mean a symbol's address; the last one, R_*_NONE, is all zero. */
+  uint8_t in_tables[CODE_PRESERVED]; /* and DWARF's numbers of them; 0 ends the list */
+  /* All types but those of a symbol's address; the last one, R_*_NONE, is all zero. */
   const struct code_relocation_type *relocations;
   const uint8_t *arguments; /* the registers of a call's first CODE_ARGUMENTS arguments */
-  /* The instruction at bytes[0..size), which will run at `address`. A broken one is CODE_INVALID,
-   * of length 1. */
+  /* Decodes the instruction at bytes[0..size), which runs at `address`. A broken one is
+   * CODE_INVALID, of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
   /* Changes the state as the instruction does that was decoded from these bytes; of a jump or call
@@ -305,13 +304,13 @@ struct code_architecture {
                  struct code_state *state, struct code_value *jump);
 };
 
-/* The architecture of an ELF machine; NULL if it isn't known. */
+/* The architecture of an ELF machine, or NULL. */
 const struct code_architecture *code_architecture(uint16_t machine);
 
 /* The registers of a set (struct code_stack). */
 uint32_t code_registers(const struct code_architecture *architecture, uint16_t set);
 
-/* Of a type that isn't listed, it may be a function's address. */
+/* An unlisted type may be a function's address. */
 enum code_relocation code_relocation(const struct code_architecture *architecture, uint64_t type);
 
 extern const struct code_architecture code_x86_64, code_aarch64, code_riscv64;

@@ -1,13 +1,13 @@
 /* code_aarch64.c - AArch64 for the call graph. (Arm Architecture Reference Manual, C4.1, "A64
  * instruction set encoding": the names of the groups below are those of its tables.)
  *
- * By no library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, knows neither returns and
- * calls by signed pointers (RETAA, BLRAA) nor the atomic instructions of Armv8.1. Each instruction
- * has 4 bytes, and its fields lie where its group has them, so a decoder of what the call graph
- * asks is a table: a row for each group of instructions has the places of the general registers
- * that they read and write, and a function for the rest: where they lead, and what becomes of the
- * stack pointer, the frame pointer (x29) and the link register (x30). Vector instructions matter
- * only where they write to a general register. What no row has is no instruction.
+ * Without a library: Capstone 4.0.2, in Debian 12 and Ubuntu 24.04, lacks returns and calls by
+ * signed pointers (RETAA, BLRAA) and the atomic instructions of Armv8.1. Each instruction has 4
+ * bytes, and its fields are at the places of its group, so a decoder for the call graph is a table:
+ * a row for each group of instructions has the places of the general registers that they read and
+ * write, and a function for the rest: the targets, and the effects on the stack pointer, the frame
+ * pointer (x29) and the link register (x30). Vector instructions matter only where they write to a
+ * general register. A word without a row is invalid.
  *
  * An address has an upper part (ADRP: a page of 4 KiB) and the rest in another instruction, an
  * addition, a load or a store; or it is near (ADR, LDR of a literal), or made of 16 bits at a time
@@ -52,7 +52,7 @@ static unsigned from_of(uint32_t word) { return word >> 5 & 31; }
 static unsigned other_of(uint32_t word) { return word >> 16 & 31; }
 static unsigned second_of(uint32_t word) { return word >> 10 & 31; }
 
-/* Of a register's number, where 31 is none or the stack pointer. */
+/* Of a register's number; 31 is the zero register or the stack pointer. */
 static uint32_t bit(unsigned number) { return number < 31 ? (uint32_t)1 << number : 0; }
 
 /* ---- Branches, exceptions and system instructions ---- */
@@ -81,7 +81,7 @@ static void decode_through(uint32_t word, struct code_instruction *instruction) 
     instruction->stack.link = CODE_LINK_CALLED;
 }
 
-/* Hints do nothing, sign x30 or x17, or ask by x16. */
+/* Hints do nothing, sign x30 or x17, or query by x16. */
 static void decode_hint(uint32_t word, struct code_instruction *instruction) {
   enum { X16 = 16, X17 = 17, SIGNS_LINK = 3 /* PACIAZ to AUTIBSP */ };
   instruction->parts.may_write = bit(X16) | bit(X17);
@@ -182,7 +182,7 @@ static void decode_move(uint32_t word, struct code_instruction *instruction) {
   instruction->values.first = (uint8_t)other_of(word);
 }
 
-/* Of pointers, which may be the stack's. */
+/* Arithmetic on pointers, possibly the stack's. */
 static void decode_pointer(uint32_t word, struct code_instruction *instruction) {
   if (!flag(word, 29) && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
@@ -191,7 +191,7 @@ static void decode_pointer(uint32_t word, struct code_instruction *instruction) 
 }
 
 /* ADD: the second register is shifted, or extended and shifted (UXTB, UXTH, UXTW, UXTX, SXTB ...);
- * with another shift, it is no entry of a table. */
+ * with another kind of shift, it can't be an entry of a table. */
 static void decode_sum(uint32_t word, struct code_instruction *instruction) {
   struct code_values *values = &instruction->values;
   instruction->is_sum = true;
@@ -234,7 +234,7 @@ static void set_saved(struct code_stack *stack, unsigned number, int32_t offset,
     link_set_saved(&machine, stack, number, offset, is_load);
 }
 
-/* What loads give, besides entries of tables. */
+/* The results of loads, besides entries of tables. */
 static void set_loaded(struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   instruction->values.result =
@@ -353,7 +353,7 @@ static void decode_signed_load(uint32_t word, struct code_instruction *instructi
   instruction->values.result = flag(word, 26) ? RESULT_PART : RESULT_LOADED;
 }
 
-/* A load of what is near the code. */
+/* A load of data near the code. */
 static void decode_literal(uint32_t word, struct code_instruction *instruction) {
   enum { WORD64 = 1, PREFETCH = 3 };
   const unsigned size = link_field(word, 30, 2);
@@ -365,7 +365,7 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
                 (int64_t)instruction->address + signed_field(word, 5, 19) * 4);
 }
 
-/* Of several vectors or elements; they may move the address by what they load. */
+/* Of several vectors or elements; they may advance the address by the size of these. */
 static void decode_vectors(uint32_t word, struct code_instruction *instruction) {
   const unsigned from = from_of(word);
   instruction->may_store = !flag(word, 22);
@@ -378,9 +378,9 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
     instruction->stack.growth = CODE_STACK_LOST;
 }
 
-/* All others have their registers in the same places, CASP in the next one, too; which are written
- * to, is left open. Their memory: without a distance; with one, of ordered ones, and of tags, which
- * are each of TAGGED bytes; of pairs and copies, it may be anywhere. */
+/* All other loads and stores have their registers in the same places (CASP also in the next
+ * register), and may write to any of them. Their memory: without a distance; with one, for ordered
+ * ones, and for tags of TAGGED bytes each; anywhere, for pairs and copies. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   enum { INDEXED = 2, LARGEST = 32 };
   struct code_parts *parts = &instruction->parts;
@@ -435,7 +435,7 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
 enum { T = 1, F = 2, O = 4, S = 8 };
 
 /* The instructions whose bits under `mask` are those of `value`; the first row that fits counts.
- * What they read and write; the functions add to that. */
+ * `reads` and `writes` are the registers; the functions add to them. */
 static const struct {
   uint32_t mask, value;
   enum code_kind kind;
@@ -461,10 +461,10 @@ static const struct {
     {0xffe00000, 0xd4400000, CODE_STOP, 0, 0, decode_exception},
     {0xff000000, 0xd4000000, CODE_OTHER, 0, 0, decode_exception},
     {0xffffffff, 0xd503201f, CODE_PADDING, 0, 0, NULL},
-    /* DSB, DMB, ISB, SB: they stand after returns and jumps, for processors that guess */
+    /* DSB, DMB, ISB, SB: they follow returns and jumps, to stop speculation */
     {0xfffff09f, 0xd503309f, CODE_PADDING, 0, 0, NULL},
     {0xfffff01f, 0xd503201f, CODE_OTHER, 0, 0, decode_hint},
-    {0xffe00000, 0xd5200000, CODE_OTHER, 0, T, NULL}, /* what reads a system register writes one */
+    {0xffe00000, 0xd5200000, CODE_OTHER, 0, T, NULL}, /* MRS, SYSL: they write a register */
     {0xffe00000, 0xd5000000, CODE_OTHER, T, 0, NULL},
 
     /* Data processing, with a constant */
@@ -517,7 +517,7 @@ static const struct {
     {0x1e000000, 0x04000000, CODE_OTHER, F | O, 0, decode_scalable}, /* SVE */
     {0x9e000000, 0x80000000, CODE_OTHER, F | O, 0, decode_scalable}, /* SME */
 
-    {0xffff0000, 0x00000000, CODE_STOP, 0, 0, NULL}, /* UDF: nothing that runs */
+    {0xffff0000, 0x00000000, CODE_STOP, 0, 0, NULL}, /* UDF: never run */
     {0, 0, CODE_INVALID, 0, 0, NULL},
 };
 
@@ -560,8 +560,8 @@ static void follow(const uint8_t *bytes, const struct code_instruction *instruct
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};
 
-/* Of the types that a linked file may have, those that don't mean a symbol's address.
- * (ELF for the Arm 64-bit Architecture, 5.7) */
+/* The types of a linked file, except for those of a symbol's address. (ELF for the Arm 64-bit
+ * Architecture, 5.7) */
 static const struct code_relocation_type relocations[] = {
     {R_AARCH64_RELATIVE, CODE_RELOCATION_ADDRESS}, {R_AARCH64_IRELATIVE, CODE_RELOCATION_RESOLVER},
     {R_AARCH64_JUMP_SLOT, CODE_RELOCATION_CALL},   {R_AARCH64_GLOB_DAT, CODE_RELOCATION_SLOT},

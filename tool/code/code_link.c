@@ -66,7 +66,7 @@ void link_set_sum(const struct link_machine *machine, struct code_stack *stack, 
 
 static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
 
-/* Those that calls preserve, as a set of struct code_stack's. */
+/* The callee-saved ones, as a set of struct code_stack's. */
 static uint16_t preserved_of(const struct link_machine *machine, uint32_t registers) {
   enum { RUN = 10 };
   return (uint16_t)(has(registers, machine->frame) |
@@ -156,7 +156,7 @@ static struct code_value sum_of(struct code_value a, struct code_value b,
                                                                             : entry.is_unsigned};
 }
 
-/* What is loaded from the stack, `more` bytes further on. */
+/* The value loaded from the stack, `more` bytes further on. */
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
   const struct code_stack *stack = &instruction->stack;
@@ -164,7 +164,7 @@ static struct code_value load(const struct code_instruction *instruction,
   return code_load(state, stack->base, stack->offset - moved + more);
 }
 
-/* What a part makes of an address; CODE_UNKNOWN: none. */
+/* The address that a part makes, or CODE_UNKNOWN. */
 static struct code_value part_of(const struct link_machine *machine,
                                  const struct code_instruction *instruction,
                                  const struct code_state *state) {
@@ -185,7 +185,7 @@ static struct code_value part_of(const struct link_machine *machine,
                                                               : sum);
 }
 
-/* What an instruction puts into its register. */
+/* The value that an instruction puts into its register. */
 static struct code_value result_of(const struct link_machine *machine,
                                    const struct code_instruction *instruction,
                                    const struct code_state *state) {
@@ -227,8 +227,8 @@ static bool is_store(const struct code_stack *stack) {
   return stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address;
 }
 
-/* What a store puts on the stack: registers; or something whose value isn't followed, so that it
- * may be any that was computed, or made of an address of code. */
+/* A store on the stack: of registers; or of an unresolved value, which may be computed, or made of
+ * an address of code. */
 static void store(const struct link_machine *machine, const struct code_instruction *instruction,
                   struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
@@ -265,7 +265,7 @@ static void forget(const struct link_machine *machine, const struct code_instruc
     code_lose(state, machine->clobbers | (state->slots != NULL ? state->slots->lost : 0),
               machine->result);
   const bool swaps =
-      lost != 0 && is_store(&instruction->stack); /* what it stores for what was there */
+      lost != 0 && is_store(&instruction->stack); /* it swaps a register with memory */
   for (; lost != 0; lost &= lost - 1) {
     const unsigned number = (unsigned)__builtin_ctz(lost);
     const bool is_taken =

@@ -1,8 +1,8 @@
-/* code_link.h - what machines have in common whose calls leave the return address in a register.
+/* code_link.h - the common parts of machines with a link register.
  *
  * Their instructions have 4 bytes, or 2, so an address takes two of them (struct code_parts), and a
- * decoder is a matter of fields: it reads them, and calls these functions, which know what an
- * addition to the stack pointer, or a load of the link register, means for the stack.
+ * decoder is a matter of fields: it reads them, and calls these functions, which translate an
+ * addition to the stack pointer, or a load of the link register, into effects on the stack.
  */
 #ifndef STACKPACK_CODE_LINK_H
 #define STACKPACK_CODE_LINK_H
@@ -17,7 +17,7 @@ struct link_machine {
   uint32_t also;        /* and these: a bit for each, at most one */
   uint32_t clobbers;
   uint8_t result; /* of calls */
-  uint8_t zero;   /* holds no value: it reads as 0 */
+  uint8_t zero;   /* it reads as 0 */
 };
 
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
@@ -30,20 +30,20 @@ static inline int64_t link_signed(uint32_t value, unsigned width) {
   return ((int64_t)value ^ sign) - sign;
 }
 
-/* What the register is the base of. */
+/* The kind of base that the register is. */
 enum code_stack_base link_base(const struct link_machine *machine, unsigned number);
 
 void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target);
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
                    unsigned from, int64_t distance);
 
-/* Others may write to a place. Where the frame pointer leads to are the caller's, which the same
- * holds for, and the return address. */
+/* Others may write to a place. The frame pointer points to the caller's one and the return address,
+ * which others may then write to as well. */
 void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                       int32_t offset);
 
-/* An instruction uses `size` bytes of memory at a distance from a register; or at one that isn't
- * known. */
+/* An instruction uses `size` bytes of memory at a distance from a register; or at an unresolved
+ * one. */
 void link_set_memory(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                      int32_t offset, int32_t size, bool is_read);
 void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
@@ -57,7 +57,8 @@ void link_set_sum(const struct link_machine *machine, struct code_stack *stack, 
 void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
                     int32_t offset, bool is_load);
 
-/* Tells of the stack pointer, the frame pointer and the link register what `parts` says of all. */
+/* Completes the stack pointer's, frame pointer's and link register's effects by the registers in
+ * `parts`. */
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
 
 /* Changes the state as a decoded instruction does (struct code_values); of a jump or call whose

@@ -1,14 +1,14 @@
 /* code_riscv64.c - RISC-V with 64 bits for the call graph. (The RISC-V Instruction Set Manual,
- * Volume I: "RV32/64G Instruction Set Listings", and the chapter on the extension C.) By no
- * library: Capstone 4.0.2, which Debian 12 and Ubuntu 24.04 have, doesn't know RISC-V.
+ * Volume I: "RV32/64G Instruction Set Listings", and the chapter on the extension C.) Without a
+ * library: Capstone 4.0.2, in Debian 12 and Ubuntu 24.04, lacks RISC-V.
  *
- * Instructions have 4 bytes, or 2 if the extension C has a short form. A short one is first made
- * into what the long one says: its operation and three registers, as far as they matter here.
+ * Instructions have 4 bytes, or 2 if the extension C has a short form. A short one is first turned
+ * into the fields of the long one: its operation and three registers, as far as they matter here.
  *
  * An address is the program counter (AUIPC) or a constant (LUI), with the 20 bits above the lowest
  * 12, and those 12, signed, in an addition, a load, a store or a jump; so is the target of a call
- * that may be far. The linker makes shorter ones of these where it can, and of those near the
- * global pointer (gp), a distance from that. (RISC-V ELF psABI, "Linker Relaxation")
+ * that may be far. The linker shortens these where it can, and turns those near the global pointer
+ * (gp) into a distance from it. (RISC-V ELF psABI, "Linker Relaxation")
  *
  * ra (x1) has the return address; calls by other registers are of helpers that save registers. s0
  * (x8) is the frame pointer.
@@ -56,11 +56,11 @@ enum operation {
   JUMP_REGISTER = 0x19,
   JUMP = 0x1b,
   SYSTEM = 0x1c,
-  NOTHING = 0x20, /* a short one that does nothing */
+  NOTHING = 0x20, /* a short one without effect */
   INVALID,
 };
 
-/* What an instruction says, long or short. */
+/* The fields of an instruction, long or short. */
 struct fields {
   enum operation operation;
   uint8_t function; /* funct3: of loads and stores, the size; of additions, 0 */
@@ -107,7 +107,7 @@ static bool adds(uint32_t word) {
          (more == 0x04 && function == 0);
 }
 
-/* Of floating-point numbers: comparisons, conversions, moves and classes, and what isn't known. Of
+/* Of floating-point numbers: comparisons, conversions, moves and classes, and all unlisted ones. Of
  * vectors: their lengths, and moves and counts of elements. */
 static bool has_general_result(uint32_t word, enum operation operation) {
   enum {
@@ -151,7 +151,7 @@ enum form {
 };
 enum { PIECES = 8 };
 static const struct {
-  uint8_t width; /* of a signed constant; 0: it has no sign */
+  uint8_t width; /* of a signed constant; 0: unsigned */
   struct {
     uint8_t low, width, to;
   } pieces[PIECES];
@@ -176,8 +176,8 @@ static const struct {
 
 enum { BYTE, HALF, WORD, DOUBLE, SHIFT = 1, OTHER_FUNCTION = 7, SUM };
 
-/* What the instructions say whose bits under `mask` are those of `bits`; the first that fits
- * counts. */
+/* The fields of the instructions whose bits under `mask` are those of `bits`; the first row that
+ * fits counts. */
 static const struct {
   uint16_t mask, bits;
   enum operation operation;
@@ -262,7 +262,7 @@ static struct fields read_short(uint32_t half) {
                          .constant = short_constant(half, short_ones[i].constant)};
 }
 
-/* The instruction at bytes[0..size); its length, or 0 if it is none. */
+/* Decodes the instruction at bytes[0..size). Returns its length; 0 if it is invalid. */
 static unsigned read_fields(const uint8_t *bytes, size_t size, struct fields *fields) {
   if (size < 2)
     return 0;
@@ -277,7 +277,7 @@ static unsigned read_fields(const uint8_t *bytes, size_t size, struct fields *fi
   return 2;
 }
 
-/* ---- What they do ---- */
+/* ---- Effects ---- */
 
 static uint32_t bit(unsigned number) { return number != ZERO ? (uint32_t)1 << number : 0; }
 
@@ -301,7 +301,7 @@ static void decode_registers(struct code_instruction *instruction, const struct 
   instruction->values.result = is_sum ? RESULT_SUM : RESULT_PART;
   if (fields->to != SP)
     return;
-  instruction->stack.growth = CODE_STACK_LOST; /* unless the other register's value is known */
+  instruction->stack.growth = CODE_STACK_LOST; /* unless the other register's value is resolved */
   if (fields->first == SP && (is_sum || fields->is_subtract))
     set_part(instruction, is_sum ? CODE_ADD : CODE_SUBTRACT,
              &(struct fields){.to = SP, .first = fields->second}, 0);
@@ -429,7 +429,8 @@ static void decode_nothing(struct code_instruction *instruction, const struct fi
   instruction->kind = fields->operation == NOTHING ? CODE_PADDING : CODE_OTHER;
 }
 
-/* What instructions read and write; the functions add to that. Without one, it is none. */
+/* The registers that instructions read and write; the functions add to them. An operation without a
+ * function is invalid. */
 enum { TO = 1, FIRST = 2, SECOND = 4 };
 static const struct {
   uint8_t reads, writes;
@@ -474,7 +475,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   if (length == 0)
     return;
   instruction->length = (uint8_t)length;
-  if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* no instruction, for good */
+  if (length == 2 && bytes[0] == 0 && bytes[1] == 0) { /* an instruction that is illegal forever */
     instruction->kind = CODE_STOP;
     return;
   }
@@ -511,9 +512,9 @@ static bool sets_global(const uint8_t *bytes, size_t size, uint64_t address, uin
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {10, 11, 12, 13, 14, 15};
 
-/* Of the types that a linked file may have, those that don't mean a symbol's address.
- * (RISC-V ELF psABI, "Relocations") */
-enum { TLSDESC = 12 }; /* not in Debian 12's elf.h */
+/* The types of a linked file, except for those of a symbol's address. (RISC-V ELF psABI,
+ * "Relocations") */
+enum { TLSDESC = 12 }; /* absent in Debian 12's elf.h */
 static const struct code_relocation_type relocations[] = {
     {R_RISCV_RELATIVE, CODE_RELOCATION_ADDRESS},
     {R_RISCV_IRELATIVE, CODE_RELOCATION_RESOLVER},

@@ -1,15 +1,15 @@
 /* code_x86_64.c - x86-64 for the call graph, by the disassembler library Zydis.
  *
- * On x86-64 code an address is named in four ways: as a distance from the next instruction (calls,
- * jumps, and operands in memory, whose address `lea` takes); as a 32-bit constant, where the
- * program lies below 2 or 4 GB at a fixed address; as a 64-bit constant; and, in the large code
- * model, as a 64-bit distance from the global offset table. Any constant wide enough is reported,
- * as what it means can't be told. (AMD64 psABI, 3.5, "Coding Examples")
+ * x86-64 code names an address in four ways: as a distance from the next instruction (calls, jumps,
+ * and operands in memory, whose address `lea` takes); as a 32-bit constant, where the program is
+ * below 2 or 4 GB at a fixed address; as a 64-bit constant; and, in the large code model, as a
+ * 64-bit distance from the global offset table. Any constant wide enough is reported, as an address
+ * and a number look the same. (AMD64 psABI, 3.5, "Coding Examples")
  *
  * A call through a pointer is sometimes hidden from the processor's branch predictor in a return: a
  * "retpoline" writes the target over its own return address and returns to it; others push it. So
- * what each instruction does with the stack is told: how rsp moves, and rbp where it is made of it,
- * and which words near them are used.
+ * each instruction's effects on the stack are reported: the moves of rsp, and of rbp where one is
+ * made of the other, and the words near them that are used.
  *
  * Compilers make `switch` out of these sequences (in position-independent code; in other code, the
  * jump is `jmp *table(,%index,8)`):
@@ -29,7 +29,7 @@
 
 /* ---- Registers in an instruction's bytes ---- */
 
-enum { NONE = -1 }; /* no register */
+enum { NONE = -1 }; /* absent */
 
 /* A decoded instruction, and the numbers of the registers that its bytes name. */
 struct encoded {
@@ -39,8 +39,8 @@ struct encoded {
   bool has_modrm, has_memory;
   bool is_relative;   /* the operand in memory is at a distance from the next instruction */
   int base, index;    /* of the operand in memory */
-  int operand, other; /* the ModRM byte's operands; the first one, if it is no memory */
-  int in_opcode;      /* without a ModRM byte: maybe an operand */
+  int operand, other; /* the ModRM byte's operands; the first one, unless it is memory */
+  int in_opcode;      /* for an opcode alone: maybe an operand */
   int in_prefix;      /* of a vector instruction (VEX.vvvv), inverted there */
 };
 
@@ -105,7 +105,7 @@ static bool open_encoded(struct encoded *encoded, const uint8_t *bytes, size_t s
 /* ---- Kinds and targets ---- */
 
 /* An operand in memory at a fixed address: relative to the next instruction, or a 32-bit constant
- * without any register. */
+ * alone. */
 static bool fixed_operand(const struct encoded *encoded, uint64_t next, uint64_t *address) {
   if (!encoded->has_memory || encoded->base != NONE || encoded->index != NONE ||
       (encoded->raw.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
@@ -174,7 +174,7 @@ static void set_references(const struct encoded *encoded, uint64_t next,
   const ZydisDecodedInstruction *raw = &encoded->raw;
   uint64_t address;
   if (fixed_operand(encoded, next, &address) && encoded->is_relative) {
-    /* What is only compared stays where it is. */
+    /* A comparison keeps the address to itself. */
     instruction->has_reference = raw->mnemonic != ZYDIS_MNEMONIC_CMP || raw->raw.imm[0].size == 0;
     instruction->is_access = raw->mnemonic != ZYDIS_MNEMONIC_LEA;
     instruction->reference = address;
@@ -185,7 +185,7 @@ static void set_references(const struct encoded *encoded, uint64_t next,
     const uint64_t value = raw->raw.imm[i].value.u;
     if (raw->raw.imm[i].size < 32 || raw->raw.imm[i].is_relative)
       continue;
-    /* Some instructions extend a constant of 32 bits to 64 as a signed number, others don't. */
+    /* Some instructions sign-extend a constant of 32 bits to 64, others zero-extend it. */
     const bool is_short = raw->raw.imm[i].size == 32 && raw->operand_width < 64;
     add_constant(instruction, is_short ? (uint32_t)value : value);
     instruction->is_wide = raw->raw.imm[i].size == 64;
@@ -238,15 +238,15 @@ static void set_address(struct code_stack *stack, enum code_stack_base base, int
   stack->is_address = true;
 }
 
-/* The frame pointer, or the caller's, which is saved where it points to, becomes something that the
- * stack isn't followed by: return addresses lie right above both. */
+/* A register outside the stack's analysis gets the frame pointer, or the caller's, which is saved
+ * where it points to: return addresses are right above both. */
 static void set_frame_taken(struct code_stack *stack) {
   set_memory(stack, CODE_FRAME_POINTER, 0, 16, false);
   stack->is_address = true;
 }
 
-/* A word that is pushed, called or jumped to, if it's on the stack: what becomes of it isn't
- * followed. The stack pointer is lower by `growth` when the word is looked at. */
+/* A word that is pushed, called or jumped to, if it's on the stack: its further way is unseen. The
+ * stack pointer is lower by `growth` when the word is read. */
 static void set_read(const struct encoded *encoded, int32_t growth, struct code_stack *stack) {
   const enum code_stack_base base = memory_base(encoded);
   const int32_t offset = (int32_t)encoded->raw.raw.disp.value;
@@ -288,7 +288,7 @@ static bool is_register(const ZydisDecodedOperand *operand, ZydisRegister number
          ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value) == number;
 }
 
-/* Any other instruction: its operands tell. */
+/* Any other instruction, by its operands. */
 static void set_operands(const struct encoded *encoded, struct code_stack *stack) {
   const ZydisDecodedInstruction *raw = &encoded->raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -315,7 +315,7 @@ static bool moves_by_less(const struct encoded *encoded) {
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
     return is_narrow;
-  case ZYDIS_MNEMONIC_LEA: /* what is no address on the stack may be a number in rbp */
+  case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
     return is_narrow && (encoded->other == RSP ||
                          (encoded->other == RBP && memory_base(encoded) != CODE_NO_BASE));
   case ZYDIS_MNEMONIC_PUSHF:
@@ -337,7 +337,7 @@ static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
     stack->loses_frame = true;
     return;
   }
-  /* Less than all of a register. (What looks like %rsp in one of 8 bits may be %ah.) */
+  /* A part of a register. (A register of 8 bits that looks like %rsp may be %ah.) */
   if (raw->operand_width < 64 && encoded->operand != NONE) {
     if (may_name(encoded, RSP))
       set_operands(encoded, stack);
@@ -410,15 +410,15 @@ static bool is_on_stack(const struct encoded *encoded) {
   return (address_registers(encoded) & (bit(RSP) | bit(RBP))) != 0;
 }
 
-/* Whether an instruction without a ModRM byte has the number of a register in its opcode. */
+/* Whether an instruction that lacks a ModRM byte has the number of a register in its opcode. */
 static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
   return raw->mnemonic == ZYDIS_MNEMONIC_MOV || raw->mnemonic == ZYDIS_MNEMONIC_PUSH ||
          raw->mnemonic == ZYDIS_MNEMONIC_POP || raw->mnemonic == ZYDIS_MNEMONIC_XCHG ||
          raw->mnemonic == ZYDIS_MNEMONIC_BSWAP;
 }
 
-/* Which registers a sum is made of, and where it and copies go: `writes` are those that are known
- * to become something else; any other that the instruction names may. */
+/* The registers of a sum, and the destinations of it and of copies: `writes` are those that
+ * certainly change; any other that the instruction names may. */
 static void set_registers(const struct encoded *encoded, struct code_instruction *instruction) {
   enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
   enum { UNNAMED = 0xcf };  /* rax, rcx, rdx, rbx, rsi, rdi: used without being named */
@@ -500,7 +500,7 @@ static uint16_t preserved_of(uint32_t registers) {
                     (registers >> R12 & 15) << 2);
 }
 
-/* The registers of which operands write to all or a part. */
+/* The registers that operands write to, whole or in part. */
 static uint32_t written_by(const ZydisDecodedInstruction *raw,
                            const ZydisDecodedOperand *operands) {
   uint32_t written = 0;
@@ -525,8 +525,8 @@ static uint32_t written_operands(const struct encoded *encoded) {
              : written_by(raw, operands);
 }
 
-/* The registers among those that calls preserve that an instruction writes to. The frequent ones
- * are told by their first bytes. */
+/* The callee-saved registers that an instruction writes to. For the frequent ones, the first bytes
+ * suffice. */
 static uint32_t written_registers(const struct encoded *encoded, const struct code_parts *parts) {
   switch (encoded->raw.mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
@@ -554,7 +554,7 @@ static uint32_t written_registers(const struct encoded *encoded, const struct co
   }
 }
 
-/* What an instruction does with registers that calls preserve: a store on the stack saves them. */
+/* An instruction's effects on callee-saved registers: a store on the stack saves them. */
 static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
                           struct code_instruction *instruction) {
   struct code_stack *stack = &instruction->stack;
@@ -592,8 +592,7 @@ static bool moves_on_stack(const struct code_stack *stack, const struct code_par
                          : parts->reads != 0);
 }
 
-/* Whether it stores something in memory: for what follows, it is enough to know which ones
- * don't. */
+/* Whether it may store something in memory: a list of instructions that never do. */
 static bool may_store(const struct encoded *encoded) {
   enum { TO_REGISTER = 2 };
   switch (encoded->raw.mnemonic) {
@@ -639,7 +638,8 @@ static enum code_effect effect_of(const ZydisDecodedInstruction *raw,
   }
 }
 
-/* Direct jumps only go on elsewhere, but those that count in rcx, and a transaction's start. */
+/* Direct jumps have no other effect, except for those that count in rcx, and a transaction's
+ * start. */
 static bool only_jumps(const ZydisDecodedInstruction *raw) {
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LOOP:
@@ -735,10 +735,10 @@ static struct code_value value_of_register(const struct code_state *state, Zydis
 enum memory {
   MEMORY_OTHER,
   MEMORY_PLACE, /* at a constant distance from rsp or rbp, or at a fixed address */
-  MEMORY_FRAME, /* at a distance from rsp or rbp that isn't known */
+  MEMORY_FRAME, /* at an unresolved distance from rsp or rbp */
 };
 
-/* `place` is that of the word in which the memory starts. */
+/* `place` is the place of the memory's first word. */
 static enum memory find_memory(const ZydisDecodedOperand *memory, struct code_place *place) {
   const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
   const ZydisRegister base = memory->mem.base;
@@ -766,7 +766,7 @@ static struct code_value kept_value(const struct code_state *state,
   return memory->size == 8 * WORD ? kept : (struct code_value){.is_made = kept.is_made};
 }
 
-/* What a word in memory is, by its address: base + index * scale + displacement. An entry of a
+/* The value of a word in memory, by its address: base + index * scale + displacement. An entry of a
  * table if there is a variable part. */
 static struct code_value loaded_value(const struct code_state *state,
                                       const ZydisDecodedOperand *memory) {
@@ -784,7 +784,7 @@ static struct code_value loaded_value(const struct code_state *state,
   if (base.kind == CODE_ADDRESS || !has_index)
     table += base.table;
   else if (index.kind == CODE_ADDRESS && memory->mem.scale == 1)
-    table += index.table; /* GCC without optimisation has the two the other way round */
+    table += index.table; /* GCC without optimisation swaps the two */
   else if (memory->mem.base != ZYDIS_REGISTER_NONE)
     return unknown;
   return memory->size == 32 || memory->size == 64 ? entry(table, (uint8_t)(memory->size / 8))
@@ -799,12 +799,12 @@ static bool is_address(struct code_value value) {
   return value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
 }
 
-/* What becomes of an address when something is added to it. */
+/* The sum of an address and another value. */
 static struct code_value sum_with(struct code_value address) {
   return is_address(address) ? value(CODE_SUM, address.table) : unknown;
 }
 
-/* A number in an instruction may be an address of code, to which the rest is added. */
+/* A number in an instruction may be an address of code, with the rest added to it. */
 static struct code_value sum_with_number(const struct code_state *state, uint64_t number) {
   const bool is_code = state->slots != NULL && state->slots->is_fixed &&
                        number - state->slots->start < state->slots->size;
@@ -864,7 +864,7 @@ static struct code_value moved_value(const struct code_state *state, const Zydis
              : unknown;
 }
 
-/* What an operand is, besides an address of memory. */
+/* The value of an operand, besides an address of memory. */
 static struct code_value operand_value(const struct code_state *state,
                                        const ZydisDecodedOperand *operand) {
   return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? value_of_register(state, operand->reg.value)
@@ -872,7 +872,7 @@ static struct code_value operand_value(const struct code_state *state,
                                                       : unknown;
 }
 
-/* What an addition, or a subtraction, makes of its first operand. */
+/* The result of an addition, or a subtraction, for its first operand. */
 static struct code_value added_value(const ZydisDecodedInstruction *raw,
                                      const ZydisDecodedOperand *operands,
                                      struct code_state *state) {
@@ -892,7 +892,7 @@ static struct code_value added_value(const ZydisDecodedInstruction *raw,
                                                    : sum_with(is_address(to) ? to : from);
 }
 
-/* What the instruction puts into its first operand. */
+/* The value that the instruction puts into its first operand. */
 static struct code_value result_of(const ZydisDecodedInstruction *raw,
                                    const ZydisDecodedOperand *operands, struct code_state *state) {
   const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
@@ -926,13 +926,13 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw,
                                         : unknown;
 }
 
-/* What a register of any width is a part of. */
+/* The value of the whole register that contains one of any width. */
 static struct code_value value_of_whole(const struct code_state *state, ZydisRegister name) {
   return value_of_register(state,
                            ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name));
 }
 
-/* Whether an operand's value may be what an instruction computed. */
+/* Whether an operand's value may have been computed by an instruction. */
 static bool may_be_made(const struct code_state *state, const ZydisDecodedOperand *operand) {
   return operand->type == ZYDIS_OPERAND_TYPE_REGISTER
              ? code_is_made(value_of_whole(state, operand->reg.value))
@@ -940,8 +940,7 @@ static bool may_be_made(const struct code_state *state, const ZydisDecodedOperan
                                                       : false;
 }
 
-/* Whether what an instruction writes may be any address: what it computes. Others move what is
- * somewhere else. */
+/* Whether an instruction may write any address: a computed value. Others move existing values. */
 static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
                   const struct code_state *state) {
   const bool is_load = raw->operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
@@ -974,13 +973,13 @@ static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecode
     state->registers[__builtin_ctz(left)] = (struct code_value){.is_made = is_made};
 }
 
-/* A call leaves only some registers as they were (AMD64 psABI, 3.2.1), in programs whose functions
- * do. */
+/* A call preserves only the callee-saved registers (AMD64 psABI, 3.2.1), in programs whose
+ * functions comply. */
 static void forget_at_call(struct code_state *state) {
   code_lose(state, CLOBBERED | (state->slots != NULL ? state->slots->lost : 0), RAX);
 }
 
-/* Memory becomes a value, of which vectors have several. */
+/* Stores a value; vectors have several. */
 static void store(struct code_state *state, const ZydisDecodedOperand *to,
                   struct code_value result) {
   struct code_place place;
@@ -997,7 +996,7 @@ static void store(struct code_state *state, const ZydisDecodedOperand *to,
       code_store(state, place.base, (int32_t)at, (struct code_value){.is_made = result.is_made});
 }
 
-/* What an instruction's result becomes of. */
+/* Puts an instruction's result into its destination. */
 static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
                         struct code_value result) {
   if ((to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
@@ -1051,8 +1050,7 @@ static void follow(const uint8_t *bytes, const struct code_instruction *instruct
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
 static const uint8_t arguments[CODE_ARGUMENTS] = {7, 6, 2, 1, 8, 9};
 
-/* Of the types that a linked file may have, those that don't mean a symbol's address.
- * (AMD64 psABI, 4.4) */
+/* The types of a linked file, except for those of a symbol's address. (AMD64 psABI, 4.4) */
 static const struct code_relocation_type relocations[] = {
     {R_X86_64_RELATIVE, CODE_RELOCATION_ADDRESS},
     {R_X86_64_RELATIVE64, CODE_RELOCATION_ADDRESS},

@@ -75,7 +75,7 @@ static void move_stack(struct code_stack *stack, struct part_value from, bool is
   stack->growth = (int32_t)(is_subtraction ? distance : -distance);
 }
 
-/* What becomes of the register that a part is for. */
+/* The new value of a part's register. */
 static struct part_value use_part(const struct parts *parts, struct code_instruction *instruction,
                                   struct part_value from, bool *is_understood) {
   const struct code_parts *use = &instruction->parts;
@@ -123,7 +123,7 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
   }
 }
 
-/* What the register holds that a part is added to. */
+/* The value of the register that a part is added to. */
 static struct part_value from_of(const struct parts *parts, const struct code_parts *use) {
   if (use->part == CODE_NO_PART || use->from >= CODE_REGISTERS)
     return (struct part_value){.kind = PART_UNKNOWN};
@@ -133,7 +133,7 @@ static struct part_value from_of(const struct parts *parts, const struct code_pa
   return parts->registers[use->from];
 }
 
-/* Whether something is made of a global pointer that isn't known. */
+/* Whether a part is added to a global pointer of unresolved value. */
 static bool uses_unknown(const struct parts *parts, const struct code_parts *use) {
   return use->part != CODE_NO_PART && parts->global_register != 0 && parts->global == 0 &&
          use->from == parts->global_register && use->to != parts->global_register;
@@ -145,7 +145,7 @@ bool parts_follow(struct parts *parts, struct code_instruction *instruction, par
                   void *context) {
   const struct code_parts *use = &instruction->parts;
   const struct part_value from = from_of(parts, use);
-  /* Nothing added may be a copy, to which the rest is added later. */
+  /* An addition of 0 may be a copy, with the rest added later. */
   const bool is_used = use->part != CODE_NO_PART && use->from < CODE_REGISTERS &&
                        use->part != CODE_SHIFT && !(use->part == CODE_LOWER && use->distance == 0);
   const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << use->from : 0);
