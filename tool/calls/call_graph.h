@@ -82,7 +82,7 @@ struct call {
   bool is_settled;  /* another call at the same place has all functions that its target calls */
   bool is_followed; /* the caller's other calls include its target's calls (helpers.h) */
   bool is_system;   /* of the operating system */
-  bool is_noted;    /* the function that it registers for later was found */
+  bool is_noted;    /* its callback, at once or later, was resolved */
   bool is_loaded;   /* its pointer is loaded from memory unchanged */
   bool is_through;  /* by a register, which has the target's address after straight-line code */
 };

@@ -35,7 +35,7 @@ struct flow {
   bool sums_code;       /* it adds something to an address of code, */
   bool sums_other;      /* other than a place of its own */
   bool names_label;     /* it makes the address of a place of its own */
-  bool knows_arguments; /* at its start, registers hold its arguments */
+  bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
   bool has_targets;     /* a table points into a block: the blocks must be made again */
   uint64_t start, size;
   struct step *steps;

@@ -408,7 +408,7 @@ static void move(struct stack_depth *depth, const struct code_stack *use) {
   }
 }
 
-/* The target of another register's pointer may be written to by others. */
+/* Others may write to a place whose address another register gets. */
 static void hand_over(struct stack_notes *notes, const struct stack_depth *depth,
                       const struct code_stack *use) {
   const struct code_stack handed = {.base = use->handed,
