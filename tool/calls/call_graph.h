@@ -26,9 +26,9 @@
  *     jumps (sweep.c), and the program can't write to them (areas.c); otherwise it calls
  *     everything. It also does if a place in it is to be patched when the program runs (hidden.c).
  *   - The callee is named by no instruction of the caller (sweep.c, indirect_calls.c), and by none
- *     of the unwinder's tables (hidden.c); and the caller ends before the callee.
+ *     of the unwinder's tables (hidden.c); and the caller never falls through into it.
  *   - The caller calls the operating system only through functions.
- *   - Each return of the caller takes its own return address, unwritten, as are those above it: its
+ *   - Each return of the caller takes its own return address, untouched, as are those above it: its
  *     stack is as deep as at its start, by constants and the frame pointer alone, and the frame
  *     pointer has the value that it had at the start (stack.c); also where others enter it in its
  *     middle (sweep.c). Helpers that save and restore its registers are followed as a part of it

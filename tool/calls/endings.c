@@ -1,9 +1,9 @@
 /* endings.c - see endings.h.
  *
- * A function whose last instruction is neither a jump nor a return runs on into the next. After a
- * call, it does so only if the callee returns: compilers put nothing after a call of `abort`. The
- * callee's own code decides: it returns if it has a return instruction, or jumps to, or runs on
- * into a function that returns.
+ * A function whose last instruction is something else than a jump, a return or a trap runs on into
+ * the next. After a call, it does so only if the callee returns: compilers put nothing after a call
+ * of `abort`. The callee's own code decides: it returns if it has a return instruction, or jumps
+ * to, or runs on into a function that returns.
  *
  * This also decides the case of code after a call that is entered with another stack than the call
  * leaves there, as after this one:

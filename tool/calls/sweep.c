@@ -258,7 +258,7 @@ static void open_upper(void *context, uint64_t upper) {
 struct course {
   enum code_kind last;
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
-  uint32_t code;      /* registers that may hold an address of code from the function */
+  uint32_t code;      /* registers that may hold an address of code that is named here */
   uint32_t loaded;    /* registers that hold words of memory, loaded since the last jump to here */
   uint64_t loaded_at[CODE_REGISTERS];
   struct stack stack;
@@ -487,8 +487,8 @@ static void add_late(struct sweep *sweep, uint64_t last) {
   struct call_graph *graph = sweep->builder->graph;
   const struct graph_function *function = &graph->functions[sweep->function];
   const bool may_lead_anywhere = sweep->stack.is_read || function->names_code;
-  /* It may be handed to another function, which makes a pointer of it. A program's start has
-   * none. */
+  /* The return address may be handed to another function, which makes a pointer of it. A program's
+   * start has none. */
   if (sweep->stack.is_read_surely && function->address != graph->linkage.entry)
     sweep->builder->hands_over = function->address;
   for (uint32_t i = function->first_call; may_lead_anywhere && i < graph->call_count; i++)
