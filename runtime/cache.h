@@ -4,14 +4,14 @@
  *   entries    one after the other, in the order of their look-ups: how a walk gets to the caller's
  *              frame, the entries of the latest callers, the record, and its live set as a row
  *
- * The hash of an address leads to a slot; its entry's is the first one from there on that was free.
- * How many pairs there are can't be guessed by a processor, which goes on when the number is there:
- * so the slot has it, and the look-up after this one doesn't wait for the entry.
- * When there is no room for another entry, all are forgotten; but not before others are in use: a
- * cache that is too small for what is looked up again and again serves a part of it, instead of
- * being filled all the time.
+ * The hash of an address is a slot's number; its entry's slot is the first one from there on that
+ * was free. A processor can't predict the number of pairs, and goes on when it has loaded the
+ * number: so the slot has it, and the next look-up goes on before the entry is loaded. When there
+ * is no room for another entry, all are forgotten; but not before others are in use: a cache that
+ * is too small for the addresses in use serves a part of them, instead of being filled all the
+ * time.
  *
- * A walk asks it at every frame, so what a hit takes is here, to be compiled into the walk.
+ * A walk asks it at every frame, so the code of a hit is here, to be compiled into the walk.
  */
 #ifndef STACKPACK_CACHE_H
 #define STACKPACK_CACHE_H
@@ -21,11 +21,11 @@
 /* How a walk gets from a frame to its caller's. The words below the frame's end (the CFA) are
  * numbered from 1 on. */
 struct step {
-  const uint8_t *places; /* of each word, which register is saved there: see frames.h */
-  int32_t cfa_offset;    /* from what cfa_register holds */
+  const uint8_t *places; /* of each word, the register saved there: see frames.h */
+  int32_t cfa_offset;    /* from the value of cfa_register */
   uint32_t saved;        /* bit n: register n is in one of the places */
   uint32_t kept;         /* bit n: register n, if it isn't, has its value still */
-  uint8_t words;         /* the frame has so many at least. 0: no step is known */
+  uint8_t words;         /* the frame has so many at least. 0: no step */
   uint8_t cfa_register;
   uint8_t return_word; /* with the return address. 0: that is in a register */
   uint8_t first_word;  /* with a register */
@@ -39,7 +39,7 @@ struct cache_entry {
   struct packed_record record;                /* a statepoint's */
   struct row_moves moves; /* count ROW_NOT_NEAR: its live set isn't updated so */
   int32_t frame_size;     /* -1: unknown */
-  struct row row;         /* cut off after its pairs, and those of the moves */
+  struct row row;         /* cut off after its pairs and the moves' pairs */
 };
 
 enum { CACHE_UNIT = 16, CACHE_NO_ROW = UINT8_MAX /* as a count of pairs */ };
@@ -67,14 +67,14 @@ static inline unsigned slot_pairs(uint32_t slot) {
   return slot & (((uint32_t)1 << SLOT_PAIRS_WIDTH) - 1);
 }
 
-/* The entry that a slot leads to. */
+/* A slot's entry. */
 static inline struct cache_entry *slot_entry(const struct cache_overlay *cache, uint32_t slot) {
   const size_t place = (size_t)(slot >> SLOT_PAIRS_WIDTH) * CACHE_UNIT;
   return (struct cache_entry *)(void *)((char *)cache->slots + place);
 }
 
-/* The slot of an address: the one that leads to its entry, or else the free one that will. (There
- * are more slots than entries.) */
+/* The slot of an address: its entry's slot, or else the free one for its entry. (There are more
+ * slots than entries.) */
 static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t address) {
   const uint64_t hash = address * 0x9e3779b97f4a7c15u; /* 2^64 divided by the golden ratio */
   uint64_t number = hash >> cache->shift;
@@ -84,19 +84,19 @@ static inline uint32_t *cache_slot(const struct cache_overlay *cache, uint64_t a
   return &cache->slots[number];
 }
 
-/* Forgets everything, for a generation of the process (0: for a table). */
+/* Empties the cache, for a generation of the process (0: for a table). */
 void cache_forget(struct cache_overlay *cache, uint64_t generation);
 
-/* What a look-up, or a walk, begins with: modules may have come or gone. */
+/* Begins a look-up, or a walk: modules may have come or gone. */
 static inline void cache_begin(struct stackpack_cache *memory, uint64_t generation) {
   struct cache_overlay *cache = cache_overlay_of(memory);
   if (cache->generation != generation && cache->slots != NULL)
     cache_forget(cache, generation);
 }
 
-/* The entry of the caller's record, at an address to which the frame of another entry's record
- * returns; or NULL. Mostly it is one that was so before, and then nothing needs to wait for the
- * address. */
+/* The entry of the caller's record, at the return address of a frame of another entry's record; or
+ * NULL. Mostly it is one of that entry's latest callers, and a guess of it can go on before the
+ * address is loaded. */
 static inline struct cache_entry *cache_find_caller(struct stackpack_cache *memory,
                                                     struct cache_entry *entry, uint64_t address) {
   const struct cache_overlay *cache = cache_overlay_of(memory);

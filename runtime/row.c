@@ -132,7 +132,7 @@ static inline bool add_plain(uint64_t *bases, const struct packed_pairs *group, 
   return true;
 }
 
-/* The places found so far; `derived` has those of the pairs. */
+/* The places found so far; `derived` has the pairs' derived slots. */
 struct near {
   uint64_t bases, derived;
   unsigned count;

@@ -1,24 +1,23 @@
-/* walk.c - a walk over a stack: where it starts, what it meets, how it ends.
+/* walk.c - a walk over a stack: its start, its frames, its end.
  *
- * A stack is a row of calls that haven't returned. Each frame is known by two numbers: the address
- * at which its function goes on, which is the key of its record, and its stack pointer then, from
- * which its slots are addressed. Both are of the caller's side of a call, so they don't depend on
- * what the callee's prologue does; and one step leads from a frame's two numbers to its caller's:
+ * A stack is a row of pending calls. Two numbers identify a frame: the address at which its
+ * function goes on (the key of its record), and its stack pointer then (the base of its slots'
+ * addresses). Both belong to the caller's side of a call, so the callee's prologue has no effect on
+ * them; and one step computes the caller's two numbers from a frame's:
  *
  *   walk_step.c    by what the table knows of the frame; of native ones, by frame pointer or unwind tables
  *   walk_root.c    what the frame's record says, as addresses
  *   walk_update.c  new values for what is there
  *
- * Nothing on a stack is taken for granted. It may have been overwritten, and the table may be of
- * another program. So each frame must be within the bounds that the user declares, and above the
- * one before; and the user is told in which way a walk came to its end, as only he can say what
- * this stack should end with.
+ * A walk trusts no word on a stack. It may have been overwritten, and the table may be of another
+ * program. So each frame must be within the bounds that the user declares, and above the one
+ * before; and the user gets the reason for the walk's end, as only he can say how this stack should
+ * end.
  *
- * Besides the stack pointer, a walk follows the registers that a call preserves. A function may
- * keep a reference in one of them during a call, or address its slots from it. The register's value
- * lies then in the memory to which some younger frame has saved it, or in the block of the stub
- * through which managed code has come here; and what is written there is what the function will
- * find.
+ * Besides the stack pointer, a walk follows the callee-saved registers. A function may keep a
+ * reference in one of them during a call, or address its slots from it. The register's value is
+ * then in memory, where some younger frame has saved it, or in the block of the stub that managed
+ * code has called; and the function will load a value that is written there.
  */
 #include "runtime/walk.h"
 
@@ -39,7 +38,7 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
   return context;
 }
 
-/* ---- What a walk meets ---- */
+/* ---- Frames ---- */
 
 static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_t address) {
   const struct stackpack_walker *walker = walk->private_.walker;
@@ -61,17 +60,18 @@ static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address
   return STACKPACK_FOUND;
 }
 
-/* Whether the record found is of the frame at hand. A return address may be the end of its
- * function, and the record is that of the call before it; an exact one is the start of what comes
- * next. There, a statepoint's call has returned already: its result is in a register that no record
- * tells of, and may be a reference. */
+/* Whether the record found belongs to the frame at hand. A return address may be the end of its
+ * function, and the record is the one of the call before it; an exact address is the start of the
+ * next instruction. There, a statepoint's call has returned already: its result may be a reference,
+ * in a register that every record leaves out. */
 static bool is_of_frame(const struct stackpack_walk *walk) {
   return !walk->context.is_exact || (walk->record.kind != STACKPACK_STATEPOINT &&
                                      record_function_end(&walk->record) > walk->context.pc);
 }
 
-/* An address without a record. A look-up takes it for a return address, and says what function the
- * byte before it is in; where a function was interrupted, the byte at the address counts. */
+/* An address without a record. A look-up takes it for a return address, and answers for the
+ * function of the byte before it; where a function was interrupted, the byte at the address
+ * counts. */
 static enum stackpack_walk_answer without_record(struct stackpack_walk *walk,
                                                  enum stackpack_answer answer) {
   if (walk->context.is_exact)
@@ -80,7 +80,7 @@ static enum stackpack_walk_answer without_record(struct stackpack_walk *walk,
 }
 
 /* A stack map at a function's first byte may have the same address as the return address before it:
- * the statepoint is what a frame waits in, and the stack map where an interrupted one is. */
+ * a frame that waits has the statepoint, and an interrupted one the stack map. */
 static void prefer_by_context(struct stackpack_walk *walk) {
   struct stackpack_record next = walk->record;
   while ((next.kind == STACKPACK_STATEPOINT) == (walk->context.is_exact != 0))
@@ -119,8 +119,8 @@ static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
 
 /* ---- From a managed frame to its caller ---- */
 
-/* The registers of the frame that called: those that are saved, and those that this one has left as
- * they were. */
+/* The registers of the caller's frame: the saved ones, and the ones that this frame has left
+ * unchanged. */
 static inline void take_saved(struct stackpack_context *context, const struct step *step,
                               uintptr_t cfa) {
   context->known = (context->known & step->kept) | step->saved;
@@ -179,7 +179,7 @@ take_step(struct stackpack_walk *walk, const struct step *step) {
   return STACKPACK_WALK_NATIVE;
 }
 
-/* The step that the table tells of. */
+/* The step by the table's facts. */
 static struct step step_of(const struct frame_view *view, unsigned return_register) {
   struct step step = {.cfa_offset = (int32_t)view->cfa_offset,
                       .kept = STACKPACK_PRESERVED_REGISTERS & ~view->lost,
@@ -199,7 +199,7 @@ static struct step step_of(const struct frame_view *view, unsigned return_regist
   return step;
 }
 
-/* A managed frame whose step the cache doesn't know. */
+/* A managed frame whose step is absent from the cache. */
 static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
   const unsigned return_register = record_of(&walk->record)->table->frames.machine.return_register;
   const struct frame_view view = record_view(&walk->record);
@@ -225,7 +225,7 @@ static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *wal
                                                                   : STACKPACK_WALK_NATIVE;
 }
 
-/* From a frame of which the cache knows nothing, or to the first one. */
+/* From a frame that is absent from the cache, or to the first one. */
 static enum stackpack_walk_answer go_otherwise(struct stackpack_walk *walk) {
   enum stackpack_walk_answer answer = STACKPACK_WALK_NATIVE;
   if (walk->private_.state != WALK_AT_START) {
@@ -267,7 +267,7 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
     walk_end(walk, STACKPACK_WALK_NO_PROGRESS);
 }
 
-/* Notes what the walk has come to. */
+/* Notes the frame that the walk has come to. */
 static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
                                            enum stackpack_walk_answer answer) {
   walk->private_.state = WALK_AT_FRAME;
@@ -284,13 +284,13 @@ static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
 }
 
 /* The two that the common case of stackpack_walk_next isn't to save registers for. At a frame that
- * the cache doesn't know, or at the stack's end. */
+ * is absent from the cache, or at the stack's end. */
 static __attribute__((noinline)) enum stackpack_walk_answer
 look_around(struct stackpack_walk *walk) {
   return conclude(walk, arrive(walk));
 }
 
-/* From a frame of which the cache knows no step, or to the first one. */
+/* From a frame whose step is absent from the cache, or to the first one. */
 static __attribute__((noinline)) enum stackpack_walk_answer
 next_otherwise(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)

@@ -1,10 +1,10 @@
-/* walk.h - what the files of the walk share: see walk.c. */
+/* walk.h - declarations for the files of the walk: see walk.c. */
 #ifndef STACKPACK_WALK_H
 #define STACKPACK_WALK_H
 
 #include "runtime/internal.h"
 
-/* What a walk is at: private_.state. */
+/* The state of a walk: private_.state. */
 enum walk_state {
   WALK_AT_START, /* at a context that is yet to be looked at */
   WALK_AT_FRAME, /* the frame at hand has been answered */
@@ -13,14 +13,14 @@ enum walk_state {
   WALK_DONE,     /* private_.answer says why */
 };
 
-/* What a call pushes, in bytes; and where a function that keeps a frame pointer has put the
- * caller's and the return address, and where the caller's stack pointer is: as distances from what
- * the frame pointer holds. */
+/* The bytes that a call pushes; and for a function with a frame pointer, the places of the caller's
+ * frame pointer and the return address, and the caller's stack pointer: as distances from the frame
+ * pointer's value. */
 #if defined __x86_64__ /* AMD64 psABI, figure 3.3 */
 enum { WALK_PUSHED = 8, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = 16 };
 #elif defined __riscv /* RISC-V Calling Conventions, "Frame Pointer Convention" */
 enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = -16, WALK_SAVED_RETURN = -8, WALK_BEHIND = 0 };
-#else /* AArch64: the two may lie anywhere in the frame (AAPCS64, 6.4.6), which ends after them */
+#else /* AArch64: the two may be anywhere in the frame (AAPCS64, 6.4.6); it ends after them */
 enum { WALK_PUSHED = 0, WALK_SAVED_POINTER = 0, WALK_SAVED_RETURN = 8, WALK_BEHIND = -1 };
 #endif
 enum { WALK_BEHIND_IS_KNOWN = WALK_BEHIND >= 0 };
@@ -37,15 +37,15 @@ static inline bool walk_knows(const struct stackpack_context *context, unsigned 
   return (context->known >> reg & 1) != 0;
 }
 
-/* The value of a register that is known. */
+/* The value of a register that the context has. */
 static inline uintptr_t walk_register(const struct stackpack_context *context, unsigned reg) {
   const uintptr_t value = context->registers[reg];
   return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
 }
 
-/* A return address as it is looked up. Functions may sign theirs before they save it, in bits that
- * no address has (Arm Architecture Reference Manual, "Pointer authentication"; HINT 7 is
- * XPACLRI). */
+/* A return address without its signature, for a look-up. Functions may sign theirs before they save
+ * it, in bits that no address has (Arm Architecture Reference Manual, "Pointer authentication";
+ * HINT 7 is XPACLRI). */
 static inline uintptr_t walk_strip_signature(uintptr_t address) {
 #ifdef __aarch64__
   register uintptr_t link __asm__("x30") = address;
@@ -69,18 +69,18 @@ static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
   return walk->private_.answer = answer;
 }
 
-/* walk_step.c: each moves walk->context to the frame that called the one at hand: a native one, one
- * of which the table has only LLVM's size, and any, by unwinding. STACKPACK_WALK_NATIVE, as nothing
- * is known of it yet; or an end or a stop. */
+/* walk_step.c: each moves walk->context to the caller of the frame at hand: of a native frame, of
+ * one for which the table has only LLVM's size, and of any frame, by unwinding.
+ * STACKPACK_WALK_NATIVE for a caller, which is yet to be looked up; or an end or a stop. */
 enum stackpack_walk_answer walk_step_native(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk);
 enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk);
 
-/* walk_root.c: STACKPACK_WALK_MANAGED, if the frame at hand has roots that can be known. */
+/* walk_root.c: STACKPACK_WALK_MANAGED, if the roots of the frame at hand can be found. */
 enum stackpack_walk_answer walk_check_roots(const struct stackpack_walk *walk);
 
 /* walk_root.c: gets ready to go through the roots of the frame at hand, from the first one on. A
- * stop where they can't be known. */
+ * stop where one can't be found. */
 enum stackpack_walk_answer walk_begin_roots(struct stackpack_walk *walk);
 
 /* walk_root.c: where a location is in the frame at hand: the memory, or NULL and *value for a

@@ -1,31 +1,29 @@
 /* walk_step.c - from a frame to its caller's.
  *
- * A managed frame is passed by what the table knows of it (format/frames.h): where it ends, which
- * is where the caller's stack pointer will be, and where it has saved the return address and the
- * caller's registers. Nothing is guessed: pushed arguments count, and a frame whose size isn't
- * fixed is told from the register that the function keeps for it.
+ * A managed frame is passed by the table's facts (format/frames.h): its end, where the caller's
+ * stack pointer will be, and the saved places of the return address and the caller's registers.
+ * These are exact: pushed arguments count, and the end of a frame of variable size is relative to
+ * the register that the function keeps for it.
  *
  * Where the program has no unwind tables, the table has only LLVM's frame size. The function moves
  * the stack pointer once, in its prologue, and at every call it is that much below the return
  * address, unless arguments are pushed for the call. Then some other word is taken for the return
  * address, and mostly looks like one in native code. So from there on the walk is unsure, and a
- * native frame doesn't end it well. Nor is it known what the function has done with the registers
- * that it preserves.
+ * native frame doesn't end it well. The places of the callee-saved registers are unknown, too.
  *
- * Where LLVM knows no size, as the function allocates on the stack by a variable amount or realigns
- * it, the function keeps a frame pointer (X86FrameLowering::hasFPImpl).
+ * A function of unknown frame size (it allocates on the stack by a variable amount, or realigns it)
+ * keeps a frame pointer (X86FrameLowering::hasFPImpl).
  *
  * Native frames are passed by frame pointer or by unwinding. A function that keeps a frame pointer
  * begins with `push %rbp; mov %rsp, %rbp`. So %rbp is the address of the caller's %rbp; the return
- * address lies above it, and above that is where the caller's stack pointer will be. Nothing is
- * said about the function's own stack pointer, which it may move at will, and nothing is needed, as
- * its callee told it in the same way.
+ * address is above it, and the caller's stack pointer will point above that. The function may move
+ * its own stack pointer at will: its value comes from the callee in the same way.
  */
 #include "runtime/walk.h"
 
 enum { WORD = sizeof(uintptr_t) };
 
-/* A step has been made: tells whether it was one. */
+/* Checks the step that has been made. */
 static enum stackpack_walk_answer check_progress(const struct stackpack_context *context,
                                                  uintptr_t stack_pointer) {
   return context->stack_pointer > stack_pointer ? STACKPACK_WALK_NATIVE
@@ -52,8 +50,8 @@ enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk) {
 
 /* ---- By frame pointer, and by LLVM's frame size ---- */
 
-/* Goes to the caller: its stack pointer, and where the address is at which it goes on. The
- * registers are left to it. */
+/* Goes to the caller: its stack pointer, and the place of its return address. The registers are
+ * left to it. */
 static enum stackpack_walk_answer go_behind(struct stackpack_walk *walk, uintptr_t return_place,
                                             uintptr_t stack_pointer) {
   if (return_place % WORD != 0)
@@ -84,8 +82,8 @@ static enum stackpack_walk_answer go_behind_pointer(struct stackpack_walk *walk,
   return answer;
 }
 
-/* Where the frame pointer isn't known, or doesn't suffice, an unwinder may know more; else `answer`
- * says what that means. */
+/* Where the frame pointer is unknown or insufficient: asks the unwinder, if there is one; else
+ * `answer` is the result. */
 static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
                                                    enum stackpack_walk_answer answer) {
   if (!WALK_BEHIND_IS_KNOWN || !walk_knows(&walk->context, STACKPACK_FRAME_POINTER))
@@ -94,11 +92,11 @@ static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
   return go_behind_pointer(walk, pointer, pointer + (uintptr_t)WALK_BEHIND);
 }
 
-/* A managed frame of which the table knows no more than LLVM did. An unwinder may know more. On
+/* A managed frame for which the table has only LLVM's size. An unwinder may have its facts. On
  * x86-64 a call has left the return address above the frame; on the other machines the function
- * saves it, and only beside the frame pointer is it known where. A frame pointer that isn't in the
- * frame is another one's: the function keeps none, or its frame is larger than LLVM says, as with
- * vectors whose size the processor knows. */
+ * saves it, in a place that is fixed only beside the frame pointer. A frame pointer that isn't in
+ * the frame is another one's: the function keeps none, or its frame is larger than LLVM says, as
+ * with scalable vectors. */
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   const uint64_t size = walk->record.frame_size;

@@ -1,32 +1,30 @@
 /* walk_update.c - new values for the references of a frame, when objects have moved.
  *
- * An object is known by its start, the base. Of a derived reference only the distance to its base
+ * An object's start, the base, identifies it. Of a derived reference only the distance to its base
  * has a meaning, and that must be taken before either is overwritten. The pairs of one frame are
  * entangled: most list one place as both, many derived references can share a base, and a place
- * that is one pair's base may be another's derived. What must come of it, in whichever order pairs
- * come:
+ * that is one pair's base may be another's derived. The result must be, in any order of the pairs:
  *
- * - A place that is a base in any pair gets forward(what it held), and that once.
+ * - A place that is a base in any pair gets forward(its value), once.
  * - Any other place that is derived in a pair gets forward(the base) + its distance from the base.
  *
  * The base's place is written even where no pair lists it as derived. LLVM leaves such a pair out
  * when the function has no use for the base after the call. But the function may still be waiting
- * when the next collection comes, and then the distance is taken again: from the base as it stands
- * there.
+ * when the next collection comes, and then the distance is taken again: from the base in its place.
  *
- * Nothing is allocated, however many pairs there are, as the distances stand meanwhile where the
- * derived references were:
+ * Any number of pairs needs no allocation, as the derived references' places hold the distances
+ * meanwhile:
  *
  *   1. for each derived place that is no base   *derived -= *base
  *   2. for each base                            *base = forward(*base)
  *   3. for each derived place as in 1           *derived += *base
  *
- * What has to be remembered is which places are bases and which are done, a bit for each. In nearly
- * all frames the places are 64 words or fewer at the stack pointer: one mask has the bases, straight
- * from the live sets' masks, and only moves (row.h) read a second place. Of other rows (row.h) these
- * bits are few, too. Otherwise the bits of a part of
- * the stack are on hand, the window, and a frame that is larger is gone through window by window.
- * Registers have bits of their own, as their places may be anywhere.
+ * Two bits are remembered for each place: whether it is a base, and whether it is done. In nearly
+ * all frames the places are 64 words or fewer at the stack pointer: one mask has the bases,
+ * straight from the live sets' masks, and only moves (row.h) read a second place. Of other rows
+ * (row.h) these bits are few, too. Otherwise the bits of a part of the stack are on hand, the
+ * window, and a frame that is larger is gone through window by window. Registers have bits of their
+ * own, as their places may be anywhere.
  */
 #include "runtime/cache.h"
 #include "runtime/walk.h"
@@ -67,7 +65,7 @@ static bool find_slots(struct stackpack_walk *walk, const struct row *row, uintp
           (walk->private_.stack.end - value) / WORD >= row->head.slots);
 }
 
-/* Whether the places of all registers are known. */
+/* Whether the context has the places of all registers. */
 static bool knows_registers(const struct stackpack_context *context, const struct row *row) {
   const uint32_t in_memory = context->known & context->in_memory & WALK_REGISTERS;
   for (unsigned i = 0; i < row->head.count; i++) {
@@ -79,7 +77,7 @@ static bool knows_registers(const struct stackpack_context *context, const struc
   return true;
 }
 
-/* False if it isn't known where all of its places are. */
+/* False if one of its places is unknown. */
 static inline bool open_row(struct open_row *open, struct stackpack_walk *walk,
                             const struct row *row) {
   if ((row->head.has_registers && !knows_registers(&walk->context, row)) ||
@@ -153,7 +151,7 @@ static bool update_near(const struct stackpack_walk *walk, const struct row_move
   return true;
 }
 
-/* The same of the frame at hand, by the cache or the table. False: it isn't updated so. */
+/* The same of the frame at hand, by the cache or the table. False: this way can't update it. */
 static bool update_as_near(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
   const struct cache_entry *entry = walk_entry(walk);
   struct row_moves moves;
@@ -216,7 +214,7 @@ static bool has(const struct update *update, const struct places *places,
   return (places->words[word / 64] >> word % 64 & 1) != 0;
 }
 
-/* ---- What is done with each root, and within one window ---- */
+/* ---- Each root, and one window ---- */
 
 typedef void visit_root(struct update *update, const struct stackpack_root *root);
 
@@ -300,7 +298,7 @@ static enum stackpack_walk_answer update_all(struct stackpack_walk *walk,
   return answer;
 }
 
-/* Registers that are in two places, of which only the first was updated. */
+/* Copies the update of registers with two places to the second place. */
 static void update_seconds(const struct stackpack_context *context) {
   for (uint32_t bits = context->doubled & context->in_memory; bits != 0; bits &= bits - 1) {
     const unsigned reg = (unsigned)__builtin_ctz(bits);
@@ -308,7 +306,7 @@ static void update_seconds(const struct stackpack_context *context) {
   }
 }
 
-/* Updates a live set that is a row. False: it isn't one, or a place isn't known. */
+/* Updates a live set that is a row. False: it is none, or a place is unknown. */
 static inline bool update_row_of(struct stackpack_walk *walk, const struct row *row,
                                  stackpack_forward *forward, void *closure) {
   struct open_row open;
