@@ -1,4 +1,4 @@
-/* cache.c - what a cache remembers, and look-ups by way of it: see cache.h. */
+/* cache.c - the contents of a cache, and look-ups through it: see cache.h. */
 #include "runtime/cache.h"
 
 #include <string.h>
@@ -6,9 +6,9 @@
 /* There is a slot for 32 bytes. Entries take more, so that some slots are always free. */
 enum { SLOT_SHARE = 32, SHIFT_MIN = 4, SHIFT_MAX = 22 };
 
-/* All entries are forgotten when so many records were refused for each slot; or when so many more
- * of the noted addresses came again soon than didn't: before an eighth as many records were refused
- * as there are slots. */
+/* All entries are forgotten when so many records were refused for each slot; or when the noted
+ * addresses that came again soon outnumber the others by so many. Soon: before an eighth as many
+ * more records were refused as there are slots. */
 enum { REFUSALS = 4, RETURNED_MAX = 4, SOON_SHARE = 8 };
 
 _Static_assert(offsetof(struct cache_entry, row) >= SLOT_SHARE, "an entry takes more");
@@ -41,9 +41,9 @@ void cache_forget(struct cache_overlay *cache, uint64_t generation) {
   cache->forgotten++;
 }
 
-/* There was no room for an address. Whether it is time to forget all: most of the addresses that
- * are noted, one at a time, come again soon, so other ones are in use than those that are
- * remembered; or very many were refused. */
+/* An address had no room. Whether it is time to forget all: most of the addresses that are noted,
+ * one at a time, come again soon, so the addresses in use are other than the remembered ones; or
+ * very many were refused. */
 static bool refuse(struct cache_overlay *cache, uint64_t address) {
   cache->refused++;
   if (cache->noted == 0) {

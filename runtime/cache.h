@@ -120,7 +120,7 @@ static inline void cache_record(const struct cache_entry *entry, struct stackpac
   record->kind = STACKPACK_STATEPOINT;
 }
 
-/* What the slot of an address has, and the record; or 0. */
+/* The slot of an address, by value, and its record; or 0. */
 static inline uint32_t cache_look_up(struct stackpack_cache *memory, uint64_t address,
                                      struct stackpack_record *record) {
   const struct cache_overlay *cache = cache_overlay_of(memory);
@@ -133,7 +133,7 @@ static inline uint32_t cache_look_up(struct stackpack_cache *memory, uint64_t ad
 /* Remembers a record that was looked up elsewhere. 0: there is no room for it. */
 uint32_t cache_remember(struct stackpack_cache *cache, const struct stackpack_record *record);
 
-/* Visits the pairs of a record whose slot is known. */
+/* Visits the pairs of a record by its slot. */
 enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context);

@@ -1,10 +1,10 @@
 /* check.c - two walks over one stack, side by side.
  *
  * A walker that is wrong by one word finds something all the same: a return address, a pointer. So
- * what it finds says little about whether it is right; but two walkers that get from frame to frame
- * by different knowledge (the stack map's frame size, the chain of frame pointers, unwind tables)
- * won't be wrong in the same way. Here each moves to its next managed frame, the two frames are
- * compared, then their roots: the places that hold base and derived reference, and the values.
+ * its result is little evidence of its correctness; but two walkers that step by different sources
+ * (the stack map's frame size, the chain of frame pointers, unwind tables) fail in different ways.
+ * Here each moves to its next managed frame, the two frames are compared, then their roots: the
+ * places that hold base and derived reference, and the values.
  *
  * The roots are compared as sets. Nearly always both walks have them in the same order, and then
  * that is one pass; else each is looked for among the other's. (The walkers may use different
@@ -15,8 +15,8 @@
 
 /* ---- Frames ---- */
 
-/* Moves to the next managed frame, or past the last one. *meets: whether there was a native frame
- * on the way, or at the end, at which the other walk has been made to end. */
+/* Moves to the next managed frame, or past the last one. *meets: whether the native frame at which
+ * the other walk has ended was on the way, or at the end. */
 static void advance(struct stackpack_checked *side, const struct stackpack_checked *other,
                     bool *meets) {
   const struct stackpack_context *context = &side->walk.context;
@@ -39,14 +39,13 @@ static bool is_same_frame(const struct stackpack_checked *a, const struct stackp
 
 /* ---- Roots ---- */
 
-/* A root that is a constant, or a stack object, has no place but a value. */
+/* A constant or a stack object, as a root, has only a value. */
 static bool is_same_root(const struct stackpack_root *a, const struct stackpack_root *b) {
   return a->base == b->base && a->derived == b->derived && a->base_value == b->base_value &&
          a->derived_value == b->derived_value;
 }
 
-/* The next root of a copy of the walk. *stop: why there is none, if that isn't that there are no
- * more. */
+/* The next root of a copy of the walk. *stop: the reason for a missing root; set only on error. */
 static bool next_root(struct stackpack_walk *copy, struct stackpack_root *root,
                       enum stackpack_walk_answer *stop) {
   if (stackpack_walk_root(copy, root))
@@ -115,8 +114,8 @@ static void keep_last(struct stackpack_check *check) {
   check->last_frame_size = walk->record.frame_size;
 }
 
-/* Compares what the walks come to next. True where that is the same managed frame in both: there
- * may be more; else check->answer says what it is. */
+/* Compares the walks' next frames. True for the same managed frame in both, after which there may
+ * be more; else check->answer is the result. */
 static bool compare_next(struct stackpack_check *check) {
   struct stackpack_checked *a = &check->first, *b = &check->second;
   bool meets = false;
@@ -158,8 +157,8 @@ bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack
 
 /* ---- In words ---- */
 
-/* Text that is being written, without the C library's functions: they may not be used in signal
- * handlers. What doesn't fit is left out. */
+/* A text under way, written without the C library's functions, which are unsafe in signal handlers.
+ * The part that doesn't fit is left out. */
 struct writer {
   char *at, *end; /* end: room for the 0 */
 };

@@ -1,4 +1,4 @@
-/* file.c - opens the stack maps of an ELF file that isn't running: link-time addresses. */
+/* file.c - opens the stack maps of an ELF file on disk: link-time addresses. */
 #include "elf/elf_file.h"
 #include "elf/note.h"
 #include "runtime/internal.h"
@@ -11,7 +11,7 @@ static struct owned *owned_of(struct stackpack_file *file) {
   return (struct owned *)file->private_;
 }
 
-/* A system call's error, by its number; that of elf_file_open for a file of another form. */
+/* A system call's error, by its number; elf_file_open's number for a file of another form. */
 static enum stackpack_error error_of(int number) {
   errno = number != 0 ? number : errno;
   return number == 0         ? STACKPACK_OK

@@ -1,8 +1,8 @@
 /* internal.h - the contents of the `private_` members of stackpack.h.
  *
- * The public structures are plain words, so that a caller can hold them without knowing what is
- * inside. The types here lie over these words. C's rules on effective types (C17 6.5p7) don't allow
- * that, so the library is compiled with -fno-strict-aliasing: see the Makefile.
+ * The public structures are plain words, so that a caller can hold them with their contents hidden.
+ * The types here overlay these words. C's rules on effective types (C17 6.5p7) forbid that, so the
+ * library is compiled with -fno-strict-aliasing: see the Makefile.
  */
 #ifndef STACKPACK_INTERNAL_H
 #define STACKPACK_INTERNAL_H
@@ -15,19 +15,19 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What a file owns. */
+/* A file's own memory. */
 struct owned {
   void *table;          /* from malloc: the packed form of a raw section, or NULL */
-  uint64_t start, size; /* where the file is mapped, and how many bytes */
+  uint64_t start, size; /* the file's mapping: its address and bytes */
 };
 
-/* What is known of a module. A slot of the caller's array is free while `size` is 0; look-ups read
- * it first, then `error`, and then the rest, which doesn't change until `size` has been 0 for a
- * while; but while there is an error, the rest isn't read, and may be filled in. */
+/* A module's slot in the caller's array. It is free while `size` is 0; look-ups read `size` first,
+ * then `error`, and then the rest, which is constant until `size` has been 0 for a while; but while
+ * there is an error, look-ups skip the rest, and it may be filled in. */
 struct module_overlay {
   _Atomic uint64_t size;          /* of its addresses */
   _Atomic uint64_t start;         /* its lowest address */
-  uint64_t maps_start, maps_size; /* where something of its stack maps is in memory; */
+  uint64_t maps_start, maps_size; /* a part of its stack maps in memory; */
   uint64_t identity;              /* a checksum over that */
   void *table;                    /* as above */
   _Atomic uint32_t error;         /* enum stackpack_error */
@@ -43,18 +43,18 @@ struct stripe {
 enum { STRIPES = 16 };
 
 struct process_overlay {
-  _Atomic uint64_t generation; /* how many times modules came or went, and 1 */
+  _Atomic uint64_t generation; /* 1 + the number of times that modules came or went */
   struct stackpack_module *modules;
   uint64_t capacity, needed;
   pthread_mutex_t writer;
   pid_t owner; /* of the mutex and the readers' counts: a child of fork has other threads */
   _Atomic unsigned phase;
   /* As of the last update: */
-  bool is_settled; /* all of its modules were looked at, and none has an error */
+  bool is_settled; /* all of its modules were looked at and are sound */
   uint32_t plain_count;
-  uint64_t *plain; /* where the modules start that have no stack maps; from malloc */
+  uint64_t *plain; /* the starts of the modules without stack maps; from malloc */
   size_t plain_capacity;
-  uint64_t adds, subs; /* how many modules were loaded and unloaded, as the loader counts them */
+  uint64_t adds, subs; /* the loader's counts of modules loaded and unloaded */
   struct stripe stripes[STRIPES];
 };
 
@@ -96,17 +96,17 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
                               memory_order_acquire);
 }
 
-/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where no
- * file has them, by form. *number and *section are zeros at first. */
+/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where every
+ * file lacks them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
-/* search.c. False if it is certain of a loaded module, without its file, that it has none. */
+/* search.c. False if a loaded module is certain to have none, even with its file unread. */
 bool raw_may_be_there(const struct elf_image *image);
 
-/* table.c: what is known of a record's frame. */
+/* table.c: the facts about a record's frame. */
 struct frame_view record_view(const struct stackpack_record *record);
 
-/* table.c: up to where, from the start of the record's function on, addresses are managed. */
+/* table.c: the end of the managed addresses that begin at the start of the record's function. */
 uint64_t record_function_end(const struct stackpack_record *record);
 
 /* table.c */

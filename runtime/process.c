@@ -2,27 +2,28 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table after it: a few reads, and it is
- * open. A module without the note may have a raw section, which no program header leads to. Of most
- * modules memory shows that they have none: see search.c. Where it is in the others, if there is
- * one, only the section headers in the module's file say.
+ * open. A module without the note may have a raw section, which the program headers leave out. For
+ * most modules memory proves that they have none: see search.c. In the others, only the section
+ * headers in the module's file have its place, if there is one.
  *
  * A module is looked at once. The loader counts how many it has loaded and unloaded: while none was
- * unloaded, a module that starts where one did is the same, and while none was loaded, either,
- * nothing is to be done.
+ * unloaded, a module at the start of an earlier one is the same, and while none was loaded, either,
+ * there is no work.
  *
- * But the file of the module's name may not be the module's: it was replaced, packed or deleted
- * since, the name is relative and the folder another one, it is not to be opened. So memory counts.
- * A file is believed if its program headers, its notes (with the build ID) and
- * its index of functions are those in memory; then it says where the stack maps lie, and they are
- * read there. Where there is no such file, they are searched for: see search.c.
+ * But the file of the module's name may be another one: it was replaced, packed or deleted since,
+ * the name is relative and the folder another one, or it can't be opened. So memory counts. A file
+ * is believed if its program headers, its notes (with the build ID) and its index of functions are
+ * equal to memory's; then it has the stack maps' address, and they are read there. Without such a
+ * file, they are searched for: see search.c.
  *
- * A module whose stack maps can't be read, or are broken, gets a slot, too. Look-ups in it say
- * STACKPACK_CORRUPT: to say that its code isn't managed would lose roots.
+ * A module with unreadable or broken stack maps gets a slot, too. Look-ups in it say
+ * STACKPACK_CORRUPT: STACKPACK_NOT_MANAGED would lose roots.
  *
- * Modules come and go while threads look up. Each known module has a slot in the caller's array. A
- * slot is filled before its size is set, and look-ups read the size first; it is freed by setting
- * its size to 0, and used again only when no reader is left that may have seen it before. Readers
- * that could meet a module that is being unloaded count themselves in and out (stackpack_enter).
+ * Modules come and go while threads look up. Each module with stack maps has a slot in the caller's
+ * array. A slot is filled before its size is set, and look-ups read the size first; it is freed by
+ * setting its size to 0, and used again only after all readers that may have seen it have left.
+ * Readers that could meet a module that is being unloaded count themselves in and out
+ * (stackpack_enter).
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
@@ -67,7 +68,7 @@ static uint64_t slot_at(const struct process_overlay *process, uint64_t address,
   return slot;
 }
 
-/* A module as it is found, and may become known. */
+/* A module in the loader's list, before it has a slot. */
 struct found {
   struct stackpack_table table;
   void *memory; /* of a raw section's packed form */
@@ -87,8 +88,8 @@ struct search {
 
 static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
 
-/* A module as an image of which no file is known. *is_whole is false if some of its segments have no
- * room in it. */
+/* A module as an image without a file. *is_whole is false if some of its segments have no room in
+ * it. */
 static struct elf_image image_of(const struct dl_phdr_info *info, bool *is_whole) {
 #if defined __x86_64__
   enum { MACHINE = EM_X86_64 };
@@ -144,8 +145,8 @@ static bool is_file_of(struct elf_file *file, const struct elf_image *image) {
   return true;
 }
 
-/* Opens the file of a module's name if it is the module's, for what is needed of it. Else 0 isn't
- * returned. */
+/* Opens the file of a module's name if it is the module's, for the parts needed of it. Returns 0 or
+ * an error number. */
 static int open_file(struct elf_file *file, const struct dl_phdr_info *info,
                      const struct elf_image *image) {
   int error = elf_file_open(file, info->dlpi_name[0] == 0 ? "/proc/self/exe" : info->dlpi_name);
@@ -163,7 +164,7 @@ static enum stackpack_error open_raw(const struct dl_phdr_info *info, struct elf
                                      struct found *found) {
   struct elf_file file;
   if (getauxval(AT_SYSINFO_EHDR) == found->start || !raw_may_be_there(&image))
-    return STACKPACK_NO_STACK_MAPS; /* the kernel's module, which has no file; or a plain one */
+    return STACKPACK_NO_STACK_MAPS; /* the kernel's module, without a file; or a plain one */
   const int file_error = open_file(&file, info, &image);
   if (file_error == 0) {
     image.bytes = file.image.bytes;
@@ -218,7 +219,7 @@ static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
   return checksum64(bytes_at(maps_start), maps_size);
 }
 
-/* The slot of a module with these addresses; NULL if it isn't known. */
+/* The slot of a module with these addresses; NULL without one. */
 static struct module_overlay *known_module(const struct process_overlay *process,
                                            const struct found *found) {
   for (uint64_t i = 0; i < process->capacity; i++) {
@@ -241,7 +242,7 @@ static void add_plain(struct process_overlay *process, uint64_t start) {
   (void)ARRAY_ADD(process->plain, process->plain_count, process->plain_capacity, start);
 }
 
-/* Marks a known module's slot as seen, if it is that module still. Without a look at its file. */
+/* Marks a module's slot as seen, if it is that module still. Leaves its file alone. */
 static int mark_module(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
   const struct search *search = data;
@@ -321,7 +322,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
-/* A child of fork has one thread only. Others, which its memory says read or write, are the
+/* A child of fork has one thread only. Others that read or write, by its memory, are the
  * parent's. */
 static void forget_threads_of_parent(struct process_overlay *process) {
   if (process->owner == getpid())
@@ -352,8 +353,8 @@ static void wait_for_readers(struct process_overlay *process) {
       sched_yield();
 }
 
-/* Takes modules out: all that are marked as not seen. Twice through the phases, as a reader may
- * have read the phase before it changed, and have counted after the first wait. */
+/* Takes modules out: all whose `seen` is false. Twice through the phases, as a reader may have read
+ * the phase before it changed, and have counted after the first wait. */
 static void remove_unseen(struct process_overlay *process) {
   bool any = false;
   for (uint64_t i = 0; i < process->capacity; i++) {
@@ -380,10 +381,10 @@ static void remove_unseen(struct process_overlay *process) {
 
 /* ---- The loader's lock ---- */
 
-/* dl_iterate_phdr holds a lock of the loader's, which glibc leaves locked in a child whose parent
- * had another thread in it. So no fork begins while the modules are listed. The lock is the
- * library's only state: fork's handlers get no argument. It is recursive, as a signal handler may
- * fork a thread that lists them. */
+/* dl_iterate_phdr holds a lock of the loader's. glibc leaves it locked in a child whose parent had
+ * another thread in it. So no fork begins while the modules are listed. The lock is the library's
+ * only state: fork's handlers get no argument. It is recursive, as a signal handler may fork a
+ * thread that lists them. */
 static pthread_mutex_t listing;
 
 static void init_listing(void) {
@@ -415,7 +416,7 @@ static void mark_all(struct process_overlay *process, bool seen) {
     module_of(process, i)->seen = seen;
 }
 
-/* Adds the modules that aren't known. `subs`: the loader's count, when the others were last looked
+/* Adds the modules that have no slot. `subs`: the loader's count, when the others were last looked
  * at. */
 static enum stackpack_error add_modules(struct process_overlay *process, uint64_t subs) {
   struct search search = {.process = process};
@@ -450,7 +451,7 @@ static enum stackpack_error update(struct process_overlay *process) {
   return add_modules(process, search.subs);
 }
 
-/* The same where nothing is known yet: one pass. */
+/* The same for a new process, in one pass. */
 static enum stackpack_error open_modules(struct process_overlay *process) {
   struct search search = {.process = process};
   list_modules(count_modules, &search);
@@ -463,7 +464,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   memset(process, 0, sizeof *process);
   for (size_t i = 0; i < capacity; i++)
     memset(&modules[i], 0, sizeof modules[i]);
-  overlay->generation = 1; /* not that of a new cache */
+  overlay->generation = 1; /* a new cache has another one */
   overlay->modules = modules;
   overlay->capacity = capacity;
   overlay->owner = getpid();
@@ -529,8 +530,8 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
 
 /* ---- Look-ups ---- */
 
-/* A program that isn't position-independent may have others between its segments: so where a module
- * doesn't know the address, the rest is asked. */
+/* A position-dependent program may have other modules between its segments: so after a module
+ * without the address, the rest is asked. */
 enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {
   const struct process_overlay *overlay = const_process_of(process);

@@ -1,18 +1,18 @@
 /* raw.c - serves a raw section as if it had been packed.
  *
- * A program that wasn't packed gives the same answers through the same functions: its stack maps
- * are read once and encoded, as `stackpack pack` would, into memory. That costs what every parser
- * of `.llvm_stackmaps` costs, at start-up; and there is one look-up to test, not two.
+ * An unpacked program gives the same answers through the same functions: its stack maps are read
+ * once and encoded, as `stackpack pack` would, into memory. At start-up that costs as much as every
+ * parser of `.llvm_stackmaps`; and there is only one look-up to test.
  *
  * Of a module that is loaded, the maps are read where the loader has put them: the file of its name
  * may be another one by now. But a function that the library exports and the executable defines,
- * too, has the executable's address there; what the maps describe is the library's own code. So the
- * relocations are done once more, with the library's own symbols. What the code contradicts is left
- * out, and where maps are in conflict there is no safepoint, as in what `stackpack pack
- * --conflicts=omit` writes.
+ * too, has the executable's address there; the maps describe the library's own code. So the
+ * relocations are done once more, with the library's own symbols. Entries that the code contradicts
+ * are left out, and where maps are in conflict there is no safepoint, as in the output of
+ * `stackpack pack --conflicts=omit`.
  *
- * This file leads to the encoder, and so to half of the library. A linker takes it from the archive
- * for one name only, stackpack_raw_open: a program that defines that itself does without.
+ * This file needs the encoder, and so half of the library. A linker takes it from the archive for
+ * one name only, stackpack_raw_open: a program that defines that itself does without.
  */
 #include "elf/evidence.h"
 #include "format/packed_write.h"
@@ -41,7 +41,7 @@ static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t
   return STACKPACK_OK;
 }
 
-/* Takes the bias out of the functions' addresses. (What can't be read will be noticed later.) */
+/* Takes the bias out of the functions' addresses. (Unreadable parts are noticed later.) */
 static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
   struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
   struct stackmap_v3_function function;
@@ -106,7 +106,7 @@ static enum stackpack_error read(const struct elf_image *image, struct safepoint
     error = read_sections(image, &evidence.code, safepoints);
   if (error == STACKPACK_OK && !evidence_finish(&evidence, safepoints, &entries))
     error = STACKPACK_NO_MEMORY;
-  /* Symbols that only the file has might tell an end. */
+  /* Symbols in the file only might have an end. */
   if (error == STACKPACK_OK && image->bytes == NULL && !has_all_ends(safepoints))
     error = STACKPACK_SYSTEM_ERROR;
   entries_free(&entries);

@@ -1,26 +1,25 @@
-/* search.c - finds stack maps in a loaded module by their form, where no file tells where they are.
+/* search.c - finds stack maps in a loaded module by their form, where no file has their place.
  *
- * Section headers aren't loaded. If the module's file can't be read, is another one by now, or has
- * lost its section headers, nothing says where .llvm_stackmaps is; and a linker script may have put
- * stack maps into another section, of which only LLVM's symbol __LLVM_StackMaps is left. But they
- * lie in one of the segments, and LLVM's maps are easy to know:
+ * Section headers aren't loaded. If the module's file is unreadable, another one by now, or has
+ * lost its section headers, the place of .llvm_stackmaps is unknown; and a linker script may have
+ * put stack maps into another section, where only LLVM's symbol __LLVM_StackMaps marks them. But
+ * they are in one of the segments, and LLVM's maps are easy to recognize:
  *
- *   each is at a multiple of 8 and starts with the 32-bit number 3, and then how many functions,
- *   constants and records it has; the functions' counts of records must add up to the header's; each
- *   record and location can be read; and a function's address and those of its records are in the
- *   module's own code.
+ *   each is at a multiple of 8 and starts with the 32-bit number 3, and then the numbers of its
+ *   functions, constants and records; the functions' counts of records must add up to the header's;
+ *   each record and location is readable; and the addresses of a function and its records are in
+ *   the module's own code.
  *
- * A section that can be read is found: what is asked for holds of every map that LLVM writes. And
- * what is found is hardly anything else: the least of maps has 56 bytes, with one word in the code
- * and five numbers that have to fit. A map whose functions have all been discarded (address 0) says
- * nothing and is passed over. So is an empty one.
+ * A readable section is found: these conditions hold of every map that LLVM writes. And hardly any
+ * other bytes meet them: the least of maps has 56 bytes, with one word in the code and five numbers
+ * that have to fit. A map whose functions have all been discarded (address 0) is useless and is
+ * passed over. So is one without functions.
  *
- * Of most modules memory shows that they have no stack maps at all. One that is loaded elsewhere
+ * For most modules memory proves that they have no stack maps at all. One that is loaded elsewhere
  * than it was linked for has the addresses of its functions from the loader's relocations: in
- * segments that can be written, or else its dynamic section says that the others are written, too
- * (gABI, "Dynamic Section": DT_TEXTREL, DF_TEXTREL). So stack maps are in the first kind, which are
- * small. Whatever might start one there, of this version or another, sound or broken, is left to
- * the file to say.
+ * writable segments, or else its dynamic section says that the others are written, too (gABI,
+ * "Dynamic Section": DT_TEXTREL, DF_TEXTREL). So stack maps are in the first kind, the small ones.
+ * Where bytes there might start one, of this version or another, sound or broken, the file decides.
  */
 #include "format/bits.h"
 #include "format/stackmap_v3.h"
@@ -31,7 +30,7 @@
 
 enum { ALIGNMENT = 8, VERSION = 3, VERSION_MAX = UINT8_MAX, MAP_SIZE_MIN = 56 };
 
-/* Up to where code goes on from a link-time address; 0 if it isn't in code. */
+/* The end of the code that contains a link-time address; 0 outside code. */
 static uint64_t code_end(const struct elf_image *image, uint64_t address) {
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr *segment = &image->loaded[i];
@@ -71,15 +70,16 @@ static bool read_map(const struct elf_image *image, struct stackmap_v3_reader *r
   return reader->error == NULL && reader->records_left == 0;
 }
 
-/* Whether a map that is no function's own, as it lies in memory, is one as its relocations say: the
- * executable may define all of a library's functions, too, and then comes first for the loader. */
+/* Whether a map has a function of the module's by its relocations. By its bytes in memory it has
+ * none: the executable may define all of a library's functions, too, and then comes first for the
+ * loader. */
 static bool is_own_relocated(const struct elf_image *image, const Elf64_Shdr *map,
                              const uint8_t *bytes) {
   uint32_t unknown;
   bool own = false;
   uint8_t *copy = malloc(map->sh_size);
   if (copy == NULL)
-    return true; /* whoever reads the map will be without memory, too, and say so */
+    return true; /* the map's reader will lack memory, too, and report that */
   memcpy(copy, bytes, map->sh_size);
   if (elf_image_relocate(image, map, copy, &unknown)) {
     struct stackmap_v3_reader reader = stackmap_v3_open(copy, map->sh_size);
@@ -117,7 +117,7 @@ static bool search(const struct elf_image *image, uint64_t address, const uint8_
   return true;
 }
 
-/* The next stack maps of a loaded module after *section, which is zeros at first. */
+/* The next stack maps of a loaded module after *section, zeros at first. */
 static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
   const uint64_t end = section->sh_addr + section->sh_size;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
@@ -148,15 +148,15 @@ static bool is_elsewhere(const struct elf_image *image, uint64_t address) {
   return address >= FIRST_PAGE && address >> USER_BITS == 0;
 }
 
-/* What looks for the start of a map. */
+/* The state of a search for the start of a map. */
 struct looker {
   const struct elf_image *image;
-  unsigned scans; /* how many times all relocations may still be gone through */
+  unsigned scans; /* the scans of all relocations that are still allowed */
 };
 enum { SCANS = 4 };
 
-/* Whether the word at a link-time address is a function, which the executable may define, too: see
- * is_own_relocated. Also where relocations can't say. */
+/* Whether the word at a link-time address is a function, perhaps one that the executable defines,
+ * too: see is_own_relocated. True, too, where relocations leave it open. */
 static bool is_function(struct looker *looker, uint64_t address, const uint8_t *word) {
   const Elf64_Shdr place = {.sh_addr = address, .sh_size = sizeof(uint64_t)};
   const struct elf_image *image = looker->image;
@@ -176,9 +176,9 @@ static bool is_function(struct looker *looker, uint64_t address, const uint8_t *
 }
 
 /* Whether bytes[0..size), at a link-time address, might start with a stack map of any version,
- * broken or not: a version and a number of functions, of which the first one is in the module's
- * code, or another one behind such that were discarded. (All versions have the first one's address
- * and frame size there.) */
+ * broken or not: a version and a number of functions. The first function, or the first after
+ * discarded ones, must be in the module's code. (All versions have the first one's address and
+ * frame size there.) */
 static bool is_like_map(struct looker *looker, uint64_t address, const uint8_t *bytes,
                         uint64_t size) {
   const uint32_t functions = bits_load32(bytes + 4);

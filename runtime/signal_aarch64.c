@@ -1,4 +1,4 @@
-/* signal_aarch64.c - what a signal has interrupted, on AArch64. */
+/* signal_aarch64.c - the context of interrupted code, on AArch64. */
 #ifdef __aarch64__
 #include "runtime/stackpack.h"
 

@@ -1,10 +1,10 @@
-/* signal_riscv64.c - what a signal has interrupted, on RISC-V. */
+/* signal_riscv64.c - the context of interrupted code, on RISC-V. */
 #ifdef __riscv
 #include "runtime/stackpack.h"
 
 #include <ucontext.h>
 
-/* The program counter has the place of register 0, which is always 0. */
+/* The program counter is in the place of register 0, a constant. */
 struct stackpack_context stackpack_context_at_signal(void *ucontext) {
   __riscv_mc_gp_state *values = &((ucontext_t *)ucontext)->uc_mcontext.__gregs;
   struct stackpack_context context = {

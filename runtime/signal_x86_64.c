@@ -1,4 +1,4 @@
-/* signal_x86_64.c - what a signal has interrupted, on x86-64. */
+/* signal_x86_64.c - the context of interrupted code, on x86-64. */
 #ifdef __x86_64__
 #include "runtime/stackpack.h"
 

@@ -1,8 +1,8 @@
 /* stackpack_check.h - checks one walker by another.
  *
- * For authors who port a frontend: a slow walker that is right (by unwinding) and a fast one, over
- * the same stack, must meet the same managed frames and the same roots. Native frames may be passed
- * in different ways. The rules of stackpack.h hold here, too.
+ * For authors who port a frontend: a slow, correct walker (by unwinding) and a fast one, over the
+ * same stack, must meet the same managed frames and the same roots. Native frames may be passed in
+ * different ways. The rules of stackpack.h hold here, too.
  */
 #ifndef STACKPACK_CHECK_H
 #define STACKPACK_CHECK_H
@@ -15,36 +15,36 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 enum stackpack_check_answer {
-  STACKPACK_CHECK_SAME,       /* up to the end; or up to where one of the walks is made to end */
+  STACKPACK_CHECK_SAME, /* up to the end, or up to a native frame at which one of the walks ends */
   STACKPACK_CHECK_NO_MANAGED, /* they agree, but neither met a managed frame: nothing was checked */
   STACKPACK_CHECK_STOPPED,    /* both stopped at the same frame with the same answer */
   /* Differences. */
   STACKPACK_CHECK_ANSWER, /* one goes on where the other ends or stops */
   STACKPACK_CHECK_FRAME,  /* they come to different frames */
-  STACKPACK_CHECK_ROOT,   /* the frame is the same, but one has a root that the other hasn't */
+  STACKPACK_CHECK_ROOT,   /* the frame is the same, but one has a root that the other lacks */
 };
 
 /* One of the two walks. */
 struct stackpack_checked {
   enum stackpack_walk_answer answer; /* at walk.context: a frame, an end or a stop */
   struct stackpack_walk walk;
-  bool has_root; /* with STACKPACK_CHECK_ROOT: whether `root` is one that the other hasn't */
+  bool has_root; /* with STACKPACK_CHECK_ROOT: whether the other lacks `root` */
   struct stackpack_root root;
 };
 
 struct stackpack_check {
   enum stackpack_check_answer answer;
   uint64_t frames; /* managed ones that are the same in both walks */
-  /* The last of these, from which the walks part: most often the one whose size, frame pointer or
-   * unwind table is wrong. Both 0 if there was none. */
+  /* The last of these, after which the walks part: most often its size, frame pointer or unwind
+   * table is wrong. Both 0 before the first one. */
   uintptr_t last_pc, last_stack_pointer;
-  uint64_t last_frame_size; /* as the first walker's stack map says */
+  uint64_t last_frame_size; /* by the first walker's stack map */
   struct stackpack_checked first, second;
   struct stackpack_walk private_[2];
 };
 
-/* Walks by both and compares: true if the answer isn't a difference. Nothing on the stack is
- * changed. *check is all the memory that is needed, about 10 KB; it may be static. */
+/* Walks by both and compares: false for a difference. The stack stays unchanged. *check is all the
+ * memory needed, about 10 KB; it may be static. */
 bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack_walker *first,
                            const struct stackpack_walker *second, struct stackpack_stack stack,
                            const struct stackpack_context *context);

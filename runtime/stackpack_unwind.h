@@ -1,10 +1,10 @@
-/* stackpack_unwind.h - walks through frames that have no stack map, by unwind tables.
+/* stackpack_unwind.h - walks through frames without stack maps, by unwind tables.
  *
  * Managed code is called by C and C++, calls the C library, which calls back, and a signal handler
  * may run on top of all that. None of these frames has a stack map, and few keep a frame pointer.
- * What every one of them has is an entry in `.eh_frame`, as exceptions need it: how large the frame
- * is at each instruction, and where it has put the registers that belong to its caller. This
- * part of libstackpack lets a walk (see "Walking a stack" in stackpack.h) pass them:
+ * Every one has an entry in `.eh_frame`, for exceptions: the size of the frame at each instruction,
+ * and the saved places of its caller's registers. This part of libstackpack lets a walk (see
+ * "Walking a stack" in stackpack.h) pass them:
  *
  *   static struct stackpack_unwinder unwinder;
  *   static struct stackpack_walker walker = {.process = &process,
@@ -19,21 +19,21 @@
  *   stackpack_unwinder_call(collect, heap); // calls collect(heap, context of this very place)
  *
  * With .managed = STACKPACK_BY_TABLE the walk asks the unwinder for native frames only, and for
- * managed ones of which the table doesn't tell.
+ * managed ones that the table has no facts about.
  *
- * What a step does, and what it doesn't:
+ * The rules of a step:
  * - It allocates nothing: all memory is taken by stackpack_unwinder_open.
- * - It takes no lock. Unwind tables are found by _dl_find_object (glibc 2.35), which needs none; so a
- *   thread may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr
- *   only: there no thread may be stopped within dlopen or dlclose.
- * - It reads the stack within the bounds of the walk only, and the program's own unwind tables; of
- *   code, what the kernel says can be read.
- * - It is safe in a signal handler that doesn't interrupt another step of the same unwinder.
+ * - It is lock-free. _dl_find_object (glibc 2.35) finds unwind tables lock-free, too; so a thread
+ *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
+ *   there no thread may be stopped within dlopen or dlclose.
+ * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and
+ *   code that is readable by the kernel's answer.
+ * - It is safe in a signal handler, except one that interrupts another step of the same unwinder.
  * - It never guesses: a frame without an unwind table gives STACKPACK_NOT_UNWOUND.
  *
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
- * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes while
- * a function is being looked up can't be passed, but in programs linked with -z now.
+ * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
+ * while a function is being looked up stops the walk; programs linked with -z now are safe.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H
@@ -51,27 +51,28 @@ struct stackpack_unwinder {
   uint64_t private_[8];
 };
 
-/* Takes the memory that the unwinder needs: 80 KB. STACKPACK_OK or STACKPACK_NO_MEMORY. Not safe in
- * a signal handler, as is stackpack_unwinder_close. */
+/* Takes the memory that the unwinder needs: 80 KB. STACKPACK_OK or STACKPACK_NO_MEMORY. Unsafe in a
+ * signal handler, as is stackpack_unwinder_close. */
 enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder);
 void stackpack_unwinder_close(struct stackpack_unwinder *unwinder);
 
-/* Moves *context to the caller's frame: what struct stackpack_walker wants as `unwind`, with a
- * struct stackpack_unwinder as `unwinder`.
+/* Moves *context to the caller's frame: the `unwind` of struct stackpack_walker, with a struct
+ * stackpack_unwinder as `unwinder`.
  *
  * STACKPACK_OUTERMOST: the tables say so (of _start, and of a thread's first function), or the
  * return address is 0. makecontext and most libraries of fibers make a first frame that no table
- * describes: there the walk's bounds tell, if their `end` is what the stack pointer will be when
- * the fiber's first function returns. (In that function it is (uintptr_t)__builtin_dwarf_cfa().) */
+ * describes: there the walk ends by its bounds, if their `end` is the stack pointer after the
+ * return of the fiber's first function. (In that function it is
+ * (uintptr_t)__builtin_dwarf_cfa().) */
 enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_stack stack,
                                                struct stackpack_context *context);
 
-/* Why the last step gave STACKPACK_NOT_UNWOUND. */
+/* The reason for STACKPACK_NOT_UNWOUND from the last step. */
 enum stackpack_unwinder_reason {
   STACKPACK_UNWINDER_NO_REASON,
   STACKPACK_UNWINDER_NO_TABLE,     /* no unwind table covers the address */
-  STACKPACK_UNWINDER_BAD_TABLE,    /* it can't be read, or is of a form that no compiler writes */
-  STACKPACK_UNWINDER_REGISTER,     /* the frame is found by a register that isn't known */
+  STACKPACK_UNWINDER_BAD_TABLE,    /* it is unreadable, or of a form that no compiler writes */
+  STACKPACK_UNWINDER_REGISTER,     /* the frame's rules need an unknown register */
   STACKPACK_UNWINDER_OUT_OF_STACK, /* a saved register would be outside the stack, or misaligned */
 };
 enum stackpack_unwinder_reason stackpack_unwinder_reason(const struct stackpack_unwinder *unwinder);
@@ -84,9 +85,9 @@ const char *stackpack_unwinder_text(enum stackpack_unwinder_reason reason);
 void stackpack_unwinder_forget(struct stackpack_unwinder *unwinder);
 
 /* Calls function(&context, closure), where *context is the caller's frame as it will be when this
- * function returns. Registers that a call preserves are saved in memory here, where a walk finds
- * and updates them, and are loaded from there on return. A C function that collects can't do that
- * by itself: the compiler may keep its callers' references in registers across the collection. */
+ * function returns. The callee-saved registers are saved in memory here, where a walk finds and
+ * updates them, and are loaded from there on return. A collecting C function needs this help: the
+ * compiler may keep its callers' references in registers across the collection. */
 void stackpack_unwinder_call(void (*function)(struct stackpack_context *context, void *closure),
                              void *closure);
 

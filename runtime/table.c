@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Tells `stackpack pack` that the program has this library: every use of it takes this file from the
- * archive. Linkers keep notes, also with --gc-sections, and so does `strip`. */
+/* Marks the program as a user of this library for `stackpack pack`: every use of it takes this file
+ * from the archive. Linkers keep notes, also with --gc-sections, and so does `strip`. */
 __attribute__((used, aligned(4),
                section(".note.stackpack.reader"))) static const uint8_t reader_note[] =
     NOTE_OF(NOTE_READER);
@@ -78,7 +78,7 @@ size_t stackpack_table_records(const struct stackpack_table *table) {
 
 /* ---- Records ---- */
 
-/* Completes a record of which the packed one is there. */
+/* Completes a record from its packed one. */
 static inline void fill(struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
@@ -124,8 +124,8 @@ uint64_t record_function_end(const struct stackpack_record *record) {
   return packed_stretch(packed->table, packed->stretch, &stretch) ? stretch.end : 0;
 }
 
-/* What is to be said of a return address without a record: the call before it is in the function of
- * the byte before it. After a call that doesn't return, another function may start. */
+/* The answer for a return address without a record: the call before it is in the function of the
+ * byte before it. After a noreturn call, another function may start. */
 static __attribute__((noinline)) enum stackpack_answer
 without_record(const struct packed_table *table, uint64_t address) {
   struct packed_record before;
@@ -223,7 +223,7 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
   return true;
 }
 
-/* What a visit knows of a group's locations, which it tells by how far they are after the first
+/* A visit's data on a group's locations, which are numbered by their distance from the first
  * one. */
 struct nearby {
   const struct packed_table *table;
@@ -259,7 +259,7 @@ far_location(const struct packed_table *table, uint32_t number) {
   return numbered_location(table, number);
 }
 
-/* Visits a pair of which not both locations are near. False: the table is broken. */
+/* Visits a pair with a location that is far. False: the table is broken. */
 static __attribute__((noinline)) bool visit_far(const struct packed_table *table,
                                                 struct packed_pair pair, stackpack_visitor *visit,
                                                 void *context) {

@@ -5,9 +5,9 @@
  * addresses). Both belong to the caller's side of a call, so the callee's prologue has no effect on
  * them; and one step computes the caller's two numbers from a frame's:
  *
- *   walk_step.c    by what the table knows of the frame; of native ones, by frame pointer or unwind tables
- *   walk_root.c    what the frame's record says, as addresses
- *   walk_update.c  new values for what is there
+ *   walk_step.c    by the table's facts about the frame; past native ones, by frame pointer or unwind tables
+ *   walk_root.c    the locations in the frame's record, as addresses
+ *   walk_update.c  new values for the roots there
  *
  * A walk trusts no word on a stack. It may have been overwritten, and the table may be of another
  * program. So each frame must be within the bounds that the user declares, and above the one

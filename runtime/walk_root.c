@@ -73,8 +73,8 @@ enum stackpack_walk_answer walk_place(struct stackpack_walk *walk,
   }
 }
 
-/* How many references a location holds: a spill slot may be that of a vector. ANY: what isn't in
- * memory or a register is as many as are needed. 0: no whole words. */
+/* The number of references in a location: a spill slot may hold a vector. ANY: a value outside
+ * memory and registers is as many as are needed. 0: no whole words. */
 enum { ANY = UINT16_MAX };
 static uint32_t words_of(const struct stackpack_location *location) {
   switch (location->kind) {
@@ -87,7 +87,7 @@ static uint32_t words_of(const struct stackpack_location *location) {
   }
 }
 
-/* How many roots a pair is; 0 if its locations don't fit each other. */
+/* The number of roots in a pair; 0 if its locations have different numbers. */
 static uint32_t words_of_pair(const struct stackpack_location *base,
                               const struct stackpack_location *derived) {
   const uint32_t of_base = words_of(base), of_derived = words_of(derived);

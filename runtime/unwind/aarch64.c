@@ -1,4 +1,4 @@
-/* aarch64.c - what the unwinder knows of AArch64. */
+/* aarch64.c - AArch64, for the unwinder. */
 #ifdef __aarch64__
 #include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
@@ -39,8 +39,8 @@ static const struct machine_code stubs[] = {
     {{{BTI, 0}, {JUMP, 0}}},
 };
 
-/* glibc's _dl_runtime_resolve, to which headers jump: its rules tell of what these have pushed from
- * its second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
+/* glibc's _dl_runtime_resolve, the target of headers' jumps: its rules include the headers' pushed
+ * words from its second instruction on. (sysdeps/aarch64/dl-trampoline.S) */
 #define NOP 0xd503201f, 0xffffffff, 4
 #define PUSH_X8_X9 0xa98027e8, 0xffc07fff, 4 /* stp x8, x9, [sp, #-size]! */
 
@@ -51,8 +51,8 @@ static const struct machine_code resolver[] = {
 
 /* ---- The machine ---- */
 
-/* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo,
- * which is followed by the ucontext: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
+/* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, and
+ * the ucontext follows it: Linux, arch/arm64/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
     .pc = MACHINE_NO_NUMBER,
     .link = 30,

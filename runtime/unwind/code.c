@@ -1,4 +1,4 @@
-/* code.c - see machine.h: knows code by its instructions. */
+/* code.c - see machine.h: recognizes code by its instructions. */
 #include "runtime/unwind/machine.h"
 
 #include <errno.h>
@@ -6,15 +6,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Whether the 8 bytes at an address can be read: the kernel reads a mask of signals there, before
- * it finds that there is no such operation on it. (The dynamic linker knows what a module extends
- * to, but there may be holes in that; and it doesn't know the code of an emulator.) */
+/* Whether the 8 bytes at an address are readable: the kernel reads a mask of signals there, before
+ * it rejects the operation on it. (The dynamic linker has a module's bounds, but there may be holes
+ * within; and it has no bounds for the code of an emulator.) */
 static bool kernel_can_read(uintptr_t address) {
   enum { NO_OPERATION = -1, MASK = 8 };
   return syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, MASK) == 0 || errno == EINVAL;
 }
 
-/* Whether a few bytes of code can be read. */
+/* Whether a few bytes of code are readable. */
 static bool can_read(uintptr_t start, size_t size) {
   const int saved = errno;
   const bool can = kernel_can_read(start) && kernel_can_read(start + size - sizeof(uint64_t));

@@ -76,7 +76,7 @@ static bool push(struct evaluation *evaluation, uint64_t value) {
   return true;
 }
 
-/* The word `below` the uppermost one; NULL if there are not so many. */
+/* The word `below` the uppermost one; NULL if there are fewer. */
 static uint64_t *word(struct evaluation *evaluation, uint64_t below) {
   return below < evaluation->depth ? &evaluation->stack[evaluation->depth - 1 - below] : NULL;
 }
@@ -96,7 +96,7 @@ static bool push_register(struct evaluation *evaluation, uint64_t reg) {
   return target_register(evaluation->target, reg, &value) && push(evaluation, value + offset);
 }
 
-/* Replaces an address by the `size` bytes there, which lie in one word of the stack. */
+/* Replaces an address by the `size` bytes there, all in one word of the stack. */
 static bool load(struct evaluation *evaluation, uint64_t size) {
   uint64_t *address = word(evaluation, 0);
   if (address == NULL || size == 0 || size > WORD)
@@ -109,7 +109,7 @@ static bool load(struct evaluation *evaluation, uint64_t size) {
   return true;
 }
 
-/* Computes `left OP right`. False if OP isn't known, or divides by 0. */
+/* Computes `left OP right`. False for an unknown OP, or a division by 0. */
 static bool compute(unsigned operation, uint64_t left, uint64_t right, uint64_t *result) {
   const int64_t signed_left = (int64_t)left, signed_right = (int64_t)right;
   switch (operation) {
@@ -217,7 +217,7 @@ static bool copy(struct evaluation *evaluation, uint64_t below) {
   return from != NULL && push(evaluation, *from);
 }
 
-/* Goes to another place in the expression: always, or if the uppermost word isn't 0. */
+/* Goes to another place in the expression: always, or if the uppermost word is nonzero. */
 static bool jump(struct evaluation *evaluation, bool is_conditional) {
   struct cursor *code = &evaluation->code;
   const uint64_t distance = take_number(code, 2, true);
@@ -281,7 +281,7 @@ static bool run_operation(struct evaluation *evaluation, unsigned operation) {
   }
 }
 
-/* The expression's own bytes, whose size stands at its start. */
+/* The expression's own bytes, after their size. */
 static struct cursor open_expression(struct cursor memory, int32_t place) {
   memory.position = (size_t)place;
   const uint64_t size = cursor_take_leb128(&memory, false);

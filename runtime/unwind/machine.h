@@ -1,4 +1,4 @@
-/* machine.h - what the unwinder knows of a machine: x86_64.c, aarch64.c and riscv64.c. */
+/* machine.h - the unwinder's description of a machine: x86_64.c, aarch64.c and riscv64.c. */
 #ifndef STACKPACK_UNWINDER_MACHINE_H
 #define STACKPACK_UNWINDER_MACHINE_H
 
@@ -11,7 +11,7 @@ enum {
   MACHINE_CODE_MAX = 8,
 };
 
-/* Instructions that are the same in every program, but for addresses and numbers. */
+/* Instructions that are the same in every program, except addresses and numbers. */
 struct machine_code {
   struct machine_instruction {
     uint64_t bits; /* the instruction's bytes, the first one lowest, */
@@ -29,13 +29,13 @@ struct unwinder_machine {
   uint8_t preserved[MACHINE_PRESERVED]; /* the registers that a call preserves */
   uint8_t red_zone; /* the bytes below its stack pointer that a function may use */
 
-  /* What a signal handler returns to. While it runs, the ucontext is at this distance from the
-   * stack pointer; the bytes [registers, registers_end) of that are the registers. */
+  /* The code that a signal handler returns to. While it runs, the ucontext is at this distance from
+   * the stack pointer; the bytes [registers, registers_end) of that are the registers. */
   struct machine_code signal_return;
   uint16_t ucontext, registers, registers_end;
 
-  /* See stub.c: the first one that matches counts. Of `linker`, the rules don't tell what has been
-   * pushed before. */
+  /* See stub.c: the first one that matches counts. In `linker`, the rules leave out the words that
+   * have been pushed before. */
   struct machine_stubs {
     const struct machine_code *stubs;
     unsigned count;
@@ -48,9 +48,9 @@ bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at);
 
 /* The machines' assembly of stackpack_unwinder_call puts a context on the stack, and beside it the
  * registers that a call preserves, one word each. The context has their addresses. They are loaded
- * from there again as any function's saved registers are; what a collection writes into these words
- * in between is what the caller goes on with. The frame keeps a frame pointer, and its unwind rules
- * are those of any such function, so that all kinds of walkers, debuggers and exceptions can pass
+ * from there again as any function's saved registers are; so the caller goes on with the values
+ * that a collection writes into these words. The frame keeps a frame pointer, and has the usual
+ * unwind rules of such a function, so that all kinds of walkers, debuggers and exceptions can pass
  * it. The assembly counts on these: */
 _Static_assert(offsetof(struct stackpack_context, pc) == 0, "pc");
 _Static_assert(offsetof(struct stackpack_context, stack_pointer) == 8, "stack_pointer");

@@ -1,4 +1,4 @@
-/* riscv64.c - what the unwinder knows of RISC-V. */
+/* riscv64.c - RISC-V, for the unwinder. */
 #ifdef __riscv
 #include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
@@ -30,8 +30,8 @@ static const struct machine_code stubs[] = {
 
 /* ---- The machine ---- */
 
-/* While the kernel's __vdso_rt_sigreturn runs, the stack pointer is the address of a siginfo, which
- * is followed by the ucontext: Linux, arch/riscv/kernel/signal.c, struct rt_sigframe. */
+/* While the kernel's __vdso_rt_sigreturn runs, the stack pointer is the address of a siginfo, and
+ * the ucontext follows it: Linux, arch/riscv/kernel/signal.c, struct rt_sigframe. */
 const struct unwinder_machine unwinder_machine = {
     .pc = MACHINE_NO_NUMBER,
     .link = 1,

@@ -5,8 +5,8 @@
  * a program have the same return addresses again and again. So rules are kept in a table of fixed
  * size: an address has one place in it, and the newest address gets that place.
  *
- * The key is the address of the rules: that of a call's last byte, or of the instruction at which a
- * signal came. These two can differ by one where the rules differ, too.
+ * The key is the address of the rules: the address of a call's last byte, or of the instruction at
+ * which a signal came. These two can differ by one where the rules differ, too.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -44,7 +44,7 @@ static bool look_at_row(void *context, const struct frame_rules *row, struct cod
   return false;
 }
 
-/* Fills rules->row and its like; the reason if that can't be done. */
+/* Fills rules->row and its like; the reason on error. */
 static enum stackpack_unwinder_reason read_rules(const struct table_entry *entry, uintptr_t pc,
                                                  struct rules *rules) {
   struct row_search search = {pc, &rules->row, false};

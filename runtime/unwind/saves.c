@@ -1,8 +1,9 @@
-/* saves.c - where an interrupted function has a register, when its unwind rules don't say all.
+/* saves.c - the places of an interrupted function's registers, where its unwind rules are
+ * incomplete.
  *
- * Unwind rules tell where the registers can be read, which is all that exceptions and debuggers
- * need. To update a register is more: all places from which it may be loaded must be known. At a
- * call the rules are enough. But a signal may come at any instruction:
+ * Unwind rules name a place to read each register, enough for exceptions and debuggers. An update
+ * needs more: all places from which the register may be loaded. At a call the rules are enough. But
+ * a signal may come at any instruction:
  *
  *   - just after a push: the function will go on with the pushed word, yet the rules name the register,
  *     which still has its value. Compilers let the rules lag behind until that changes.
@@ -11,17 +12,17 @@
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *
- * So the rules of all of the function's instructions are looked at, for where it saves each
+ * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
- * the frame and has the value that the register has, then both may be loaded, and both are to be
- * updated. To write to the one that isn't loaded any more does no harm: it has the value that is
- * the caller's, so it is a copy of the caller's reference, which is to be updated, too.
+ * the frame and equal to the register, then both may be loaded, and both are to be updated. An
+ * update of a stale one does no harm: it has the caller's value, so it is a copy of the caller's
+ * reference, and may be updated, too.
  */
 #include "runtime/unwind/unwinder.h"
 
 #include "runtime/walk.h"
 
-/* ---- What the function's rules say ---- */
+/* ---- The function's rules ---- */
 
 struct search {
   const struct table_entry *entry;
@@ -53,9 +54,9 @@ void saves_find(const struct table_entry *entry, struct save saves[SAVES]) {
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
 }
 
-/* ---- Where the registers are ---- */
+/* ---- The registers' places ---- */
 
-/* Both the word and the register may be what the function loads. */
+/* The function may load the word or keep the register. */
 static void take_both(struct stackpack_context *caller, const struct stackpack_context *context,
                       unsigned reg, uintptr_t *place) {
   const uintptr_t word = context->registers[reg];
@@ -72,7 +73,8 @@ bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, 
   return place < cfa && place + unwinder_machine.red_zone >= context->stack_pointer;
 }
 
-/* Where the function saves a register, if it has done so yet; 0 if that isn't within the frame. */
+/* The place where the function saves a register, if it has done so yet; 0 if that is outside the
+ * frame. */
 static uintptr_t place_of(const struct save *save, const struct target *target, uintptr_t cfa) {
   const struct stackpack_context *context = target->context;
   uintptr_t place = 0;
@@ -92,7 +94,7 @@ void saves_complete(const struct target *target, const struct save saves[SAVES],
     uintptr_t *place = (uintptr_t *)caller->registers[reg];
     if (!walk_knows(context, reg) || !walk_knows(caller, reg))
       continue;
-    if (caller->registers[reg] == context->registers[reg]) /* not saved, by the rules */
+    if (caller->registers[reg] == context->registers[reg]) /* unsaved, by the rules */
       place = (uintptr_t *)place_of(&saves[i], target, cfa);
     else if ((caller->in_memory >> reg & 1) == 0)
       continue; /* computed */

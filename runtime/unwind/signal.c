@@ -1,13 +1,12 @@
 /* signal.c - the frame beneath a signal handler.
  *
- * The kernel calls a handler as if a trampoline had done so: that is where the handler returns to.
- * It is in the C library, in the kernel's own shared object, or in a page of an emulator. It
- * consists of one system call, rt_sigreturn, which loads all registers from a ucontext and so goes
- * on where the signal came. While it runs, the ucontext is at a fixed distance from the stack
- * pointer.
+ * The kernel calls a handler as if a trampoline had done so: the handler returns to it. It is in
+ * the C library, in the kernel's own shared object, or in a page of an emulator. It consists of one
+ * system call, rt_sigreturn: that loads all registers from a ucontext, and so goes on where the
+ * signal came. While it runs, the ucontext is at a fixed distance from the stack pointer.
  *
- * So nothing is computed from unwind tables here, which for a trampoline are written by hand where
- * there are any. It is known by its code, as debuggers know it: no other code can do the same.
+ * So this file ignores unwind tables: a trampoline's are written by hand, if there are any. It
+ * recognizes the trampoline by its code, as debuggers do: no other code can do the same.
  */
 #include "runtime/unwind/unwinder.h"
 

@@ -1,10 +1,10 @@
-/* stub.c - the stubs through which a program calls its shared libraries, and far-off functions.
+/* stub.c - the stubs for calls of shared libraries, and of far-off functions.
  *
  * A signal may come in one of these, and then it is a frame. Some linkers write unwind tables for
  * them; most don't. But a stub does next to nothing: it jumps on to the function, or, as long as
  * the function hasn't been looked up, pushes some words and jumps to the dynamic linker. So the
- * return address is where the call left it, but for these words; no register that a call preserves
- * has been touched; and the code, which is the same in every program, says which stub it is.
+ * return address is where the call left it, but for these words; all callee-saved registers are
+ * unchanged; and the code, the same in every program, identifies the stub.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -21,8 +21,8 @@ static const struct machine_instruction *find_instruction(const struct machine_s
   return NULL;
 }
 
-/* Where a call pushes the return address, it is above what the stub has pushed. Elsewhere it is in
- * a register, and is the uppermost word that the stub has pushed. */
+/* Where a call pushes the return address, it is above the stub's pushed words. Elsewhere it is in a
+ * register, and is the uppermost word that the stub has pushed. */
 static bool find_return_address(const struct target *target, uintptr_t pushed,
                                 struct stackpack_context *caller) {
   const struct stackpack_context *context = target->context;

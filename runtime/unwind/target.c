@@ -1,14 +1,14 @@
-/* target.c - reads the registers and the stack of the frame that is unwound.
+/* target.c - reads the registers and the stack of the frame to unwind.
  *
- * Memory is read within the bounds of the walk's stack. Registers are those of the walk's context:
- * one without a place or value there is an error.
+ * Memory is read within the bounds of the walk's stack. Registers come from the walk's context: a
+ * missing one is an error.
  */
 #include "runtime/unwind/unwinder.h"
 
 #include "runtime/walk.h"
 
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context) {
-  /* A call may be the last instruction of its function, so a return address is no address in it. */
+  /* A call may be the last instruction of its function, so a return address may be outside it. */
   return (struct target){.stack = stack,
                          .context = context,
                          .pc = context->is_exact != 0 ? context->pc : context->pc - 1};

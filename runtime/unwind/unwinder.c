@@ -1,15 +1,14 @@
 /* unwinder.c - one step from a frame to its caller's, by unwind tables.
  *
- * A context says where a computation will go on, and what its registers will be: of the stack
- * pointer and the program counter it has the values, of the others the places from which they will
- * be loaded. A step works out the same for the caller, by the rules for the frame's address
- * (rules.c):
+ * A context is the state in which a computation will go on: the values of the stack pointer and the
+ * program counter, and the places from which the other registers will be loaded. A step computes
+ * the caller's, by the rules for the frame's address (rules.c):
  *
- *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", from which the
- *     rules compute all else (DWARF 5, 6.4).
+ *   - The caller's stack pointer is the frame's CFA, its "canonical frame address", the base of all
+ *     other rules (DWARF 5, 6.4).
  *   - A register that the frame has saved is where the rules say, in the stack.
- *   - One that it hasn't touched is where it was: in a place that an inner frame saved it in, or in
- *     the context that the walk started with. To write there is to change the register.
+ *   - One that it has left alone is in its old place: in a place that an inner frame saved it in,
+ *     or in the context that the walk started with. To write there is to change the register.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -83,7 +82,7 @@ struct found {
   uintptr_t word; /* the register's number, the address, or the value */
 };
 
-/* Applies the rule of a register. False if its expression can't be evaluated. */
+/* Applies the rule of a register. False if its expression is invalid. */
 static bool apply_rule(const struct rules *rules, struct target *target, unsigned reg,
                        uintptr_t cfa, struct found *found) {
   const int32_t value = rules->row.values[reg];
@@ -124,9 +123,9 @@ static bool find_cfa(const struct rules *rules, struct target *target, uintptr_t
 }
 
 /* Where a call leaves the return address in a register, the rules are to be read with care at two
- * places of glibc's _dl_runtime_resolve: they leave out what the stub before it has pushed, the
- * return address uppermost, so that this is above the CFA; and at its end they still name that
- * place, below the stack pointer then, when the register has the return address again. */
+ * places of glibc's _dl_runtime_resolve: they leave out the words that the stub before it has
+ * pushed, the return address uppermost, so that this is above the CFA; and at its end they still
+ * name that place, below the stack pointer then, when the register has the return address again. */
 static void mend_return(const struct rules *rules, const struct target *target, struct found *found,
                         uintptr_t *stack_pointer) {
   const struct stackpack_context *context = target->context;
@@ -140,10 +139,10 @@ static void mend_return(const struct rules *rules, const struct target *target, 
     *found = (struct found){IN_REGISTER, (uintptr_t)link};
 }
 
-/* The return address. False if it can't be read. */
+/* The return address. False if it is unreadable. */
 static bool read_return(struct target *target, const struct found *found, uintptr_t *pc) {
   switch (found->where) {
-  case IN_REGISTER: /* the program counter is what a call replaces */
+  case IN_REGISTER: /* a call replaces the program counter */
     return found->word != (uintptr_t)unwinder_machine.pc &&
            target_register(target, found->word, pc);
   case IN_MEMORY:
@@ -156,7 +155,7 @@ static bool read_return(struct target *target, const struct found *found, uintpt
   return true;
 }
 
-/* Sets a register of the caller. False if its place is outside the stack, or can't be computed. */
+/* Sets a register of the caller. False if its place is outside the stack, or unknown. */
 static bool find_register(const struct rules *rules, struct target *target, unsigned reg,
                           uintptr_t cfa, uintptr_t stack_pointer,
                           struct stackpack_context *caller) {

@@ -1,4 +1,4 @@
-/* unwinder.h - what the files of the unwinder share: see unwinder.c. */
+/* unwinder.h - declarations for the files of the unwinder: see unwinder.c. */
 #ifndef STACKPACK_UNWINDER_H
 #define STACKPACK_UNWINDER_H
 
@@ -22,12 +22,12 @@ struct target {
   struct stackpack_stack stack;
   const struct stackpack_context *context;
   uintptr_t pc; /* an address within the instruction that is being executed */
-  enum stackpack_unwinder_reason reason; /* why a function below returned false */
+  enum stackpack_unwinder_reason reason; /* set when a function below returns false */
 };
 struct target target_of(struct stackpack_stack stack, const struct stackpack_context *context);
 bool target_has_word(const struct target *target, uintptr_t address);
 
-/* Reads an aligned word of the stack, or a register by DWARF's number. False if it isn't there. */
+/* Reads an aligned word of the stack, or a register by DWARF's number. False if it is missing. */
 bool target_read(struct target *target, uintptr_t address, uintptr_t *value);
 bool target_register(struct target *target, uint64_t reg, uintptr_t *value);
 
@@ -40,7 +40,8 @@ struct table_entry {
   struct code_range function;
 };
 
-/* Finds the entry that covers an address: STACKPACK_UNWINDER_NO_REASON, or why there is none. */
+/* Finds the entry that covers an address: STACKPACK_UNWINDER_NO_REASON, or the reason for its
+ * absence. */
 enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entry);
 
 /* Evaluates the expression at a place in `memory`, as a rule (frame_rules.h) names it. It starts with
@@ -58,8 +59,8 @@ bool expression_is_offset(struct cursor memory, int32_t place, unsigned reg, int
 bool signal_returns_at(uintptr_t pc);
 bool signal_interrupted(const struct target *target, struct stackpack_context *interrupted);
 
-/* The caller of a frame that is in one of the stubs: of a linker's, which have no unwind
- * table, or of the dynamic linker's, which have a wrong one. */
+/* The caller of a frame that is in one of the stubs: a linker's, without unwind tables, or the
+ * dynamic linker's, with wrong ones. */
 bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
                  struct stackpack_context *caller);
 
@@ -79,7 +80,7 @@ void saves_find(const struct table_entry *entry, struct save saves[SAVES]);
 /* Whether a function that was interrupted can have saved a register at `place`. */
 bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place);
 
-/* The caller of a function that was interrupted: adds the places that its rules don't name. */
+/* The caller of a function that was interrupted: adds the places that its rules leave out. */
 void saves_complete(const struct target *target, const struct save saves[SAVES], uintptr_t cfa,
                     struct stackpack_context *caller);
 
@@ -89,10 +90,10 @@ struct rules {
   uintptr_t pc;             /* the target's; 0 in an empty entry */
   struct cursor memory;     /* that the rules' expressions are in */
   struct frame_rules row;   /* that holds at pc */
-  uint8_t return_register;  /* below FRAME_REGISTERS: its rule is that of the return address */
+  uint8_t return_register;  /* below FRAME_REGISTERS: its rule is the return address's */
   bool returns_from_signal; /* a signal handler returns to there */
   bool has_saves;           /* `saves` counts */
-  struct save saves[SAVES]; /* of an instruction at which a signal came */
+  struct save saves[SAVES]; /* for an instruction at which a signal came */
 };
 enum stackpack_error rules_open(struct unwinder_overlay *unwinder);
 void rules_forget(struct unwinder_overlay *unwinder);

@@ -1,4 +1,4 @@
-/* x86_64.c - what the unwinder knows of x86-64. */
+/* x86_64.c - x86-64, for the unwinder. */
 #ifdef __x86_64__
 #include "runtime/stackpack_unwind.h"
 #include "runtime/unwind/machine.h"
@@ -8,8 +8,8 @@
 
 /* ---- Stubs ---- */
 
-/* Instructions, to be followed by what has been pushed before them. `slot`, `number` and `header`
- * are 4 bytes. */
+/* Instructions, to be followed by the number of words that have been pushed before them. `slot`,
+ * `number` and `header` are 4 bytes. */
 #define ENDBR64 0xfa1e0ff3, 0xffffffff, 4
 #define PUSH_NUMBER 0x68, 0xff, 5
 #define PUSH_SLOT 0x35ff, 0xffff, 6
