@@ -1,12 +1,12 @@
-/* eh_frame.c - reads the entries of .eh_frame, and the functions that they are about: see
- * eh_frame_entries.h and eh_frame.h.
+/* eh_frame.c - reads the entries of .eh_frame, and their functions: see eh_frame_entries.h and
+ * eh_frame.h.
  */
 #include "elf/eh_frame.h"
 
 #include "elf/eh_frame_entries.h"
 
-/* Whether a CIE is of a version that is known, and for addresses of 8 bytes. (DWARF 2, 3, 4 and 5,
- * "Call Frame Information": .eh_frame has 1, 3 or 4) */
+/* Whether a CIE is of a known version, and for addresses of 8 bytes. (DWARF 2, 3, 4 and 5, "Call
+ * Frame Information": .eh_frame has 1, 3 or 4) */
 static bool is_usable(struct cursor *cie, uint64_t version) {
   if (version != 4)
     return version == 1 || version == 3;
@@ -14,9 +14,9 @@ static bool is_usable(struct cursor *cie, uint64_t version) {
   return address_size == sizeof(uint64_t) && segment_size == 0;
 }
 
-/* Goes to a CIE's augmentation data: past its version, its augmentation string (which is left in
- * *letters) and alignments. False if there are no data, or can't be read. FDEs may refer to two
- * CIEs in turn, and have these read each time: so none is read whose string is long. */
+/* Goes to a CIE's augmentation data: past its version, its augmentation string (left in *letters)
+ * and alignments. False if the data are missing or unreadable. FDEs may refer to two CIEs in turn,
+ * and have these read each time: so a CIE with a long string is bad. */
 static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_facts *facts) {
   enum { LETTERS_MAX = 32 };
   const uint64_t version = cursor_take(cie, 1);
@@ -41,7 +41,7 @@ static bool cie_data(struct cursor *cie, const uint8_t **letters, struct cie_fac
 
 static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
   const uint8_t *letters = NULL;
-  bool is_known = false; /* facts->encoding, which is all that most want */
+  bool is_known = false; /* facts->encoding, enough for most callers */
   *facts = (struct cie_facts){.encoding = FORMAT_ABSOLUTE, .data_encoding = OMITTED};
   if (!cie_data(&cie, &letters, facts))
     return !cie.bad && *letters == 0;
@@ -107,7 +107,7 @@ static void read_cie(struct last_cie *cie, const struct cursor *fde, size_t posi
       take_entry(&section, &entry) && cursor_take(&entry, 4) == 0 && cie_facts(entry, &cie->facts);
 }
 
-/* Takes an FDE's addresses. False if they can't be read. */
+/* Takes an FDE's addresses. False if they are unreadable. */
 static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *range) {
   const uint64_t place = fde->address + fde->position;
   const uint64_t start = cursor_take_encoded(fde, encoding);
@@ -120,7 +120,7 @@ static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *
   return true;
 }
 
-/* Reads an entry that take_entry has found. False if it is no FDE that can be read. */
+/* Reads an entry that take_entry has found. False for another entry than a readable FDE. */
 static bool read_fde(const struct cursor *section, struct last_cie *cie, struct cursor *fde,
                      struct code_range *range) {
   const size_t place = fde->position;

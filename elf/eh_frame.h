@@ -1,14 +1,14 @@
 /* eh_frame.h - the functions of a program and facts about their frames, from unwind tables.
  *
- * A stack map knows where a function starts, but not where it ends; and without its end, an address
- * after its last safepoint can't be told from one in the next, unmanaged function. `.eh_frame`
- * knows both, stays in a stripped file, and is in memory at run time. Each of its entries is a CIE,
- * which says how addresses are encoded, or an FDE, which refers to a CIE and starts with a
- * function's address and length. (Linux Standard Base, "Exception Frames"; DWARF 5, 6.4.1)
+ * A stack map has a function's start, and lacks its end; without that, an address after its last
+ * safepoint may as well be in the next, unmanaged function. `.eh_frame` has both, stays in a
+ * stripped file, and is in memory at run time. Each of its entries is a CIE, with the encoding of
+ * addresses, or an FDE, which refers to a CIE and starts with a function's address and length.
+ * (Linux Standard Base, "Exception Frames"; DWARF 5, 6.4.1)
  *
- * After that, both have instructions of a small machine, which goes through the function's code and
- * says at each place where the stack pointer stood before the function was called, and where the
- * caller's registers are: the facts that format/frames.h explains. (DWARF 5, 6.4.2)
+ * After that, both have instructions of a small machine. It goes through the function's code, and
+ * computes for each place the stack pointer before the function's call and the places of the
+ * caller's registers: the facts that format/frames.h explains. (DWARF 5, 6.4.2)
  */
 #ifndef STACKPACK_EH_FRAME_H
 #define STACKPACK_EH_FRAME_H
@@ -18,18 +18,18 @@
 
 struct code; /* entries.h */
 
-/* The size of a section whose end isn't known, up to its first terminator; it is at most `size`.
- * (A terminator may stand in the middle, too: the functions below read on after it.) */
+/* The size of a section whose end is unknown, up to its first terminator; it is at most `size`. (A
+ * terminator may be in the middle, too: the functions below read on after it.) */
 size_t eh_frame_size(const uint8_t *bytes, size_t size);
 
-/* Adds the functions in an .eh_frame section at bytes[0..size), which has `address` in the address
- * space of the functions. It passes over entries that it can't read: then a function's end isn't
- * known. False without memory. */
+/* Adds the functions in an .eh_frame section at bytes[0..size), at `address` in the address space
+ * of the functions. It passes over unreadable entries: their functions' ends stay unknown. False if
+ * memory runs out. */
 bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address);
 
 /* Adds the functions that the section's CIEs name as personality routines, each as a range of one
- * byte: the unwinder calls them. Those named by way of a word in memory are left out. False without
- * memory. */
+ * byte: the unwinder calls them. Personality routines named through a word in memory are left out.
+ * False if memory runs out. */
 bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
                                 uint64_t address);
 
@@ -42,10 +42,10 @@ struct section_bytes {
 #define LANDING_UNKNOWN UINT64_MAX
 
 /* Calls `visit` for each range of calls that have a landing pad, where the unwinder lets a function
- * go on after an exception; with LANDING_UNKNOWN for functions whose language-specific data can't
- * be read. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. Each function has its
- * own data: false where these are read several times over, which would take the square of the
- * file's size. */
+ * go on after an exception; with LANDING_UNKNOWN for functions whose language-specific data are
+ * unreadable. `frames` is .eh_frame, `tables` is .gcc_except_table, or empty. Each function has its
+ * own data: false where these would be read several times over, in time by the square of the file's
+ * size. */
 typedef void landing_visitor(void *context, struct code_range function, struct code_range calls,
                              uint64_t landing);
 bool eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
@@ -57,17 +57,16 @@ static inline struct frame_machine eh_frame_machine(const struct machine *machin
                                 (uint8_t)machine->pushed_by_call};
 }
 
-/* Finds the facts of the frame at each of addresses[0..count), which are sorted, in an .eh_frame
- * section as above: numbers[n], which is 0 before, becomes 1 + the number in *set of the facts'
- * sequence (frame_words), if they are known. They aren't known where FDEs overlap and say different
- * things, nor from the place on where an FDE can't be read. It takes time in proportion to the
- * section's size and to count, whatever the section holds: where FDEs say most things again and
- * again, nothing is known. Where the code isn't NULL, it may show more (machine.h, save_more).
- * False without memory. */
+/* Finds the facts of the frame at each of the sorted addresses[0..count) in an .eh_frame section as
+ * above: numbers[n], 0 before, becomes 1 + the number in *set of the facts' sequence (frame_words),
+ * or stays 0 where they are unknown. They are unknown where overlapping FDEs differ, and from the
+ * place on where an FDE is unreadable. It takes time in proportion to the section's size and to
+ * count, for any bytes: where FDEs mostly repeat each other, all facts are unknown. `code` may be
+ * NULL, or may show more (machine.h, save_more). False if memory runs out. */
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
                     const struct code *code, const uint8_t *bytes, size_t size, uint64_t address);
 
-/* The same for all records of a table; none is known where the code's machine isn't. */
+/* The same for all records of a table; all are unknown where the code's machine is. */
 bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
                           size_t size, uint64_t address);
 

@@ -1,11 +1,11 @@
 /* eh_frame_entries.h - goes through the entries of .eh_frame.
  *
- * A CIE (common information entry) says how the addresses of its FDEs are encoded, and has
- * instructions that all of them begin with. An FDE (frame description entry) refers to its CIE, and
- * is about one function.
+ * A CIE (common information entry) has the encoding of its FDEs' addresses, and the first
+ * instructions of all of them. An FDE (frame description entry) refers to its CIE, and is about one
+ * function.
  *
- * Their numbers are read one after another. A read beyond the end gives 0, and marks the cursor as
- * bad: so a reader takes all numbers of an entry, and looks at the mark once.
+ * The entries' numbers are read one after another. A read beyond the end gives 0, and marks the
+ * cursor as bad: so a reader takes all numbers of an entry, and looks at the mark once.
  */
 #ifndef STACKPACK_EH_FRAME_ENTRIES_H
 #define STACKPACK_EH_FRAME_ENTRIES_H
@@ -19,7 +19,7 @@
 
 /* ---- Numbers ---- */
 
-/* DW_EH_PE_*: how an address is encoded. (LSB, "DWARF Exception Header Encoding") */
+/* DW_EH_PE_*: the encodings of an address. (LSB, "DWARF Exception Header Encoding") */
 enum {
   FORMAT_ABSOLUTE = 0x00,
   FORMAT_ULEB128 = 0x01,
@@ -36,12 +36,12 @@ enum {
   OMITTED = 0xff,
 };
 
-/* Bytes of a section, up to `end`: those of one entry, say. */
+/* Bytes of a section, up to `end`: one entry's, say. */
 struct cursor {
   const uint8_t *bytes; /* of the section */
   size_t position, end; /* in it */
   uint64_t address;     /* of the section */
-  bool bad;             /* something was beyond the end, or can't be read; it stays so */
+  bool bad;             /* a read was beyond the end, or failed; it stays so */
 };
 
 static inline struct cursor cursor_open(const uint8_t *bytes, size_t size, uint64_t address) {
@@ -61,8 +61,8 @@ static inline uint64_t cursor_take(struct cursor *cursor, unsigned size) {
   return value;
 }
 
-/* A number of a few bytes, some of which may be padding. Its bits beyond 64 are lost, as are a
- * hostile file's alone; one of more bytes can't be read, as those of a CIE are read for each FDE. */
+/* A number of a few bytes, perhaps with padding. Its bits beyond 64 are lost, which only hostile
+ * files have; more than BYTES_MAX bytes are bad, as a CIE's numbers are read for each FDE. */
 static inline uint64_t cursor_take_leb128(struct cursor *cursor, bool is_signed) {
   enum { BYTES_MAX = 32 };
   uint64_t value = 0, byte;
@@ -115,9 +115,9 @@ static inline uint64_t cursor_take_encoded(struct cursor *cursor, unsigned forma
 /* The facts of a CIE. */
 struct cie_facts {
   unsigned encoding, data_encoding; /* data: language-specific ones, named by FDEs */
-  uint64_t personality;             /* 0: none, or it isn't known */
+  uint64_t personality;             /* 0: none, or unknown */
   uint64_t code_alignment, data_alignment;
-  uint64_t return_register; /* its rule is that of the return address */
+  uint64_t return_register; /* its rule is the return address's */
   bool has_augmentation;    /* in FDEs, too */
   struct cursor instructions;
 };
@@ -129,14 +129,13 @@ struct last_cie {
   bool is_good;
 };
 
-/* Goes to the next FDE whose CIE and addresses can be read: *range is its function, and *fde stands
- * after these addresses. False at the section's end. `section` and `cie` are what the walk keeps:
- * before the
- * first FDE they are cursor_open's result, and one whose position is SIZE_MAX. */
+/* Goes to the next FDE whose CIE and addresses are readable: *range is its function, and *fde goes
+ * on after these addresses. False at the section's end. `section` and `cie` are the walk's state:
+ * before the first FDE they are cursor_open's result, and a last_cie with position SIZE_MAX. */
 bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
                    struct code_range *range);
 
-/* The same for the entry at section.position; false if it is no such FDE. */
+/* The same for the entry at section.position; false for another entry. */
 bool eh_frame_at(struct cursor section, struct last_cie *cie, struct cursor *fde,
                  struct code_range *range);
 

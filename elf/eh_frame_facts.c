@@ -1,8 +1,8 @@
 /* eh_frame_facts.c - runs the instructions of unwind tables: see eh_frame.h.
  *
- * A function's instructions go through its code from its start. Some say how much further on the
- * next ones count; the others change the facts that hold from there: where the canonical frame
- * address is, and where the registers of the caller are saved.
+ * A function's instructions go through its code from its start. Some move the place from which the
+ * next ones count; the others change the facts from there on: the canonical frame address, and the
+ * saved places of the caller's registers.
  */
 #include "elf/eh_frame.h"
 
@@ -47,15 +47,15 @@ enum {
 };
 
 enum {
-  /* More than compilers need. A CIE's instructions run once for each FDE: so without a limit, time
-   * wouldn't be in proportion to the section's size. */
+  /* More than compilers need. A CIE's instructions run once for each FDE: the limit keeps time in
+   * proportion to the section's size. */
   REMEMBERED_MAX = 16,
   CIE_INSTRUCTIONS_MAX = 256,
 
   NO_RULE = FRAME_NO_REGISTER - 1, /* the CFA has had none yet */
 };
 
-/* The number of facts at an address of which FDEs say different things, or one can't be read. */
+/* The number of facts at an address where FDEs differ, or one is unreadable. */
 #define IN_CONFLICT UINT32_MAX
 
 /* The interpreter of the instructions, on its way through a function. */
@@ -74,7 +74,7 @@ struct interpreter {
   uint32_t *numbers;
   const uint64_t *addresses;
   size_t next, count;
-  size_t again; /* how often an address was found to have facts of another FDE */
+  size_t again; /* how often an address already had facts of another FDE */
   bool no_memory;
 };
 
@@ -86,7 +86,7 @@ static void note(struct interpreter *interpreter, uint32_t number) {
   *known = *known == 0 || *known == number ? number : IN_CONFLICT;
 }
 
-/* The first instruction that makes a frame may have saved more than is told. */
+/* The first instruction that makes a frame may have saved more than its FDE says. */
 static void complete(struct interpreter *interpreter) {
   const struct code *code = interpreter->code;
   struct frame_facts *now = &interpreter->now;
@@ -102,8 +102,8 @@ static void complete(struct interpreter *interpreter) {
     code->machine->save_more(now, end, size);
 }
 
-/* Goes on to a place: the addresses up to it have the present facts. False if the place isn't
- * ahead, or the CFA has had no rule yet. */
+/* Goes on to a place: the addresses up to it have the present facts. False if the place is behind,
+ * or the CFA has had no rule yet. */
 static bool go_to(struct interpreter *interpreter, uint64_t place) {
   uint64_t words[FRAME_WORDS_MAX];
   uint32_t number = 0;
@@ -155,7 +155,7 @@ static bool restore_all(struct interpreter *interpreter) {
 
 /* ---- The canonical frame address ---- */
 
-/* With a register or an offset that can't be, nothing is known of the CFA. */
+/* With an impossible register or offset, the CFA is unknown. */
 static void set_cfa(struct frame_facts *facts, uint64_t reg, int64_t offset) {
   const bool is_known = reg < FRAME_REGISTERS && offset == (int32_t)offset;
   facts->cfa_register = is_known ? (uint8_t)reg : FRAME_NO_REGISTER;
@@ -216,7 +216,7 @@ static void restore_one(struct interpreter *interpreter, uint64_t reg) {
   interpreter->now.offsets[reg] = interpreter->initial.offsets[reg];
 }
 
-/* Those that are about one register. False if the instruction isn't known. */
+/* Instructions about one register. False for an unknown instruction. */
 static bool run_register(struct interpreter *interpreter, struct cursor *code,
                          unsigned instruction) {
   const uint64_t reg = cursor_take_leb128(code, false);
@@ -255,7 +255,7 @@ static bool run_register(struct interpreter *interpreter, struct cursor *code,
 
 /* ---- Instructions ---- */
 
-/* Those that have no operand in the instruction's own byte. */
+/* Instructions whose own byte has no operand. */
 static bool run_extended(struct interpreter *interpreter, struct cursor *code,
                          unsigned instruction) {
   switch (instruction) {
@@ -295,7 +295,7 @@ static bool run_extended(struct interpreter *interpreter, struct cursor *code,
   }
 }
 
-/* Runs one instruction. False if it can't be read: then the facts after it aren't known. */
+/* Runs one instruction. False if it is unreadable: then the facts after it are unknown. */
 static bool run_one(struct interpreter *interpreter, struct cursor *code) {
   enum { OPERAND_MASK = 0x3f };
   const unsigned byte = (unsigned)cursor_take(code, 1), operand = byte & OPERAND_MASK;
@@ -320,8 +320,7 @@ static bool run(struct interpreter *interpreter, struct cursor code) {
   return true;
 }
 
-/* A CIE's instructions give the rules that a function starts with. False if something can't be
- * read. */
+/* A CIE's instructions give the rules that a function starts with. False if one is unreadable. */
 static bool run_fde(struct interpreter *interpreter, struct cursor fde) {
   const struct cursor start = interpreter->cie->instructions;
   if (interpreter->cie->has_augmentation)

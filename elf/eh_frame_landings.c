@@ -1,15 +1,15 @@
-/* eh_frame_landings.c - reads where functions go on after an exception: see eh_frame.h.
+/* eh_frame_landings.c - reads the landing pads of exceptions: see eh_frame.h.
  *
- * An FDE may lead to language-specific data of its function in .gcc_except_table: a table of the
- * function's calls. Each has a landing pad, the place where the unwinder lets the function go on if
- * the call throws; or none.
+ * An FDE may have the address of its function's language-specific data in .gcc_except_table: a
+ * table of the function's calls. Each has a landing pad, the place where the unwinder lets the
+ * function go on if the call throws; or none.
  */
 #include "elf/eh_frame.h"
 
 #include "elf/eh_frame_entries.h"
 
-/* The address of an FDE's language-specific data; 0 if it has none, UINT64_MAX if it can't be
- * read. */
+/* The address of an FDE's language-specific data; 0 if it has none, UINT64_MAX if it is
+ * unreadable. */
 static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
   if (!facts->has_augmentation || facts->data_encoding == OMITTED)
     return 0;
@@ -23,8 +23,8 @@ static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
   return value == 0 || relative == 0 ? value : value + place;
 }
 
-/* Reads the call sites of a function at `table`: where each is, how long, and its landing pad; then
- * an action. (Itanium C++ ABI, Exception Handling Tables; GCC's unwind-c.c reads the same) */
+/* Reads the call sites of a function at `table`: each one's start, length and landing pad; then an
+ * action. (Itanium C++ ABI, Exception Handling Tables; GCC's unwind-c.c reads the same) */
 static bool read_call_sites(struct cursor *table, struct code_range function,
                             landing_visitor *visit, void *context) {
   uint64_t base = function.start;

@@ -1,9 +1,9 @@
 /* elf_file.h - reads parts of a file into memory, each at its place.
  *
- * A mapped file isn't to be trusted: when another process truncates it, a read of the mapping ends
- * the program, and when it is overwritten, bytes may change after they were checked. So the parts
- * that are needed are read into memory. This memory is as large as the file, and a struct elf_image
- * over it is used as if all had been read; parts that weren't read take no memory.
+ * A mapped file is unsafe: when another process truncates it, a read of the mapping ends the
+ * program, and when it is overwritten, bytes may change after they were checked. So the parts that
+ * are needed are read into memory. This memory is as large as the file, and a struct elf_image over
+ * it is used as if all had been read; the other parts take no memory.
  *
  * One part is mapped: a packed table, as its user opens it in no more time for more records, and
  * each look-up checks the bytes that it reads.
@@ -16,23 +16,23 @@
 #include <sys/stat.h>
 
 struct elf_file {
-  struct elf_image image; /* zeros where nothing was read */
+  struct elf_image image; /* zeros in unread parts */
   void *memory;           /* image.size bytes, from mmap */
   int descriptor;
   struct stat status;
   uint64_t fetched; /* bytes */
 };
 
-/* Opens a file of which nothing is read yet. All return 0 or an error number; here EISDIR or
- * ENOEXEC: not a regular file; ENODATA: an empty one. */
+/* Opens a file, and reads no part of it yet. All return 0 or an error number; here EISDIR or
+ * ENOEXEC: another kind than a regular file; ENODATA: an empty one. */
 int elf_file_begin(struct elf_file *file, const char *path);
 
-/* Opens a file and reads its header and program headers. ENOEXEC: not an ELF file that
- * elf_image_open takes. */
+/* Opens a file and reads its header and program headers. ENOEXEC: a file that elf_image_open
+ * rejects. */
 int elf_file_open(struct elf_file *file, const char *path);
 
-/* Reads the part of the file from `offset` on that isn't beyond its end. A file whose parts overlap
- * so much that more than four times its size would be read is ENOEXEC. */
+/* Reads the part of the file from `offset` on, up to the file's end. A file whose parts overlap so
+ * much that more than four times its size would be read is ENOEXEC. */
 int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size);
 
 /* Maps the same part in place of memory. */
@@ -43,7 +43,7 @@ int elf_file_fetch_loaded(struct elf_file *file);
 int elf_file_fetch_sections(struct elf_file *file);
 int elf_file_fetch_symbols(struct elf_file *file);
 
-/* Whether a file is the same, and as it was. */
+/* Whether a file is the same, and unchanged. */
 static inline bool elf_file_is_unchanged(const struct stat *before, const struct stat *now) {
   return now->st_dev == before->st_dev && now->st_ino == before->st_ino &&
          now->st_size == before->st_size && now->st_mtim.tv_sec == before->st_mtim.tv_sec &&

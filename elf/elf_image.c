@@ -171,7 +171,7 @@ const uint8_t *elf_notes_next(struct elf_notes *notes, uint32_t type, uint64_t *
   return NULL;
 }
 
-/* The strings of a section; NULL if it isn't such a table, or isn't inside. */
+/* The strings of a section; NULL for another type of section, or one that is outside. */
 static const char *strings_of(const struct elf_image *image, uint32_t section, uint64_t *size) {
   *size = 0;
   if (section >= image->header.e_shnum)
@@ -188,7 +188,7 @@ static bool strings_end(const char *strings, uint64_t size) {
   return size > 0 && strings[size - 1] == 0;
 }
 
-/* The string at an offset. Where the last one doesn't end, a long one isn't looked for. */
+/* The string at an offset. Where the last one has no end, only short ones are found. */
 static const char *string_at(const char *strings, uint64_t size, bool all_end, uint64_t offset) {
   enum { LONG = 4096 };
   if (offset >= size)
@@ -211,7 +211,7 @@ static bool is_name(const char *name, const char *start, const char *rest) {
   return name != NULL && strncmp(name, start, length) == 0 && strcmp(name + length, rest) == 0;
 }
 
-/* The next section of that name, which is in two pieces. */
+/* The next section of that name, given in two pieces. */
 static bool next_section(const struct elf_image *image, const char *start, const char *rest,
                          unsigned *number, Elf64_Shdr *section) {
   while (++*number < image->header.e_shnum) {
@@ -280,8 +280,8 @@ unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint
   return found;
 }
 
-/* Finds the relocations and symbols that the dynamic section names. False if there are some that
- * can't be read. */
+/* Finds the relocations and symbols that the dynamic section names. False if some are
+ * unreadable. */
 static bool find_relocations(const struct elf_image *image, struct part *relocations,
                              struct part *symbols) {
   enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
@@ -312,7 +312,7 @@ static uint64_t symbol_value(const struct part *symbols, uint64_t n) {
   return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
 }
 
-/* The value that a relocation stores. False: not a kind that a stack map can have. */
+/* The value that a relocation stores. False for a kind that a stack map can't have. */
 static bool relocated_value(const struct elf_image *image, const struct part *symbols,
                             const Elf64_Rela *relocation, uint64_t *value) {
   const struct machine *machine = machine_find(image->header.e_machine);

@@ -1,7 +1,7 @@
 /* entries.c - see entries.h.
  *
- * An entry is a function of a table that isn't finished: there, each that was read still has its
- * own records. Entries are judged one by one; those of one address are a group, of which the
+ * An entry is a function of an unfinished table: there, each function that was read still has its
+ * own records. Entries are judged one by one; the entries of one address are a group, and its
  * fitting ones are compared. Nearly every group has one entry, whose records are in order.
  */
 #include "elf/entries.h"
@@ -65,7 +65,7 @@ void entries_free(struct entries *entries) {
 enum verdict { FITS, FITS_FRAME, DOUBTFUL, OTHER_FRAME, CONTRADICTED };
 
 struct entry {
-  uint32_t number; /* among the table's functions, as they were read */
+  uint32_t number; /* among the table's functions, in the order of reading */
   uint32_t first_record, records;
   uint64_t function;
   enum verdict verdict;
@@ -81,8 +81,7 @@ struct checker {
   bool *no_entry, *no_record; /* by number: it is taken out */
 };
 
-/* The end of the function that starts at an address, 0 if it isn't known: of two that are, the
- * further one. */
+/* The end of the function that starts at an address, the further one of two; 0 if it is unknown. */
 static uint64_t end_of(const struct code_ranges *ranges, uint64_t start) {
   const size_t after = SEARCH_UP_TO(ranges->items, ranges->count, start, start);
   return after > 0 && ranges->items[after - 1].start == start ? ranges->items[after - 1].end : 0;
@@ -101,7 +100,7 @@ static void judge(struct entry *entry, enum verdict verdict, uint64_t address, c
   entry->reason = reason;
 }
 
-/* A frame may be larger than LLVM says, by arguments that are pushed for a call; but not
+/* A frame may be larger than LLVM says, by arguments that are pushed for a call; but never
  * smaller. */
 static void judge_frame(const struct checker *checker, struct entry *entry,
                         const struct safepoint *record) {
@@ -197,8 +196,7 @@ static int compare_members(const void *a, const void *b) {
   return safepoint_compare_contents(x->record, y->record);
 }
 
-/* Whether the members, which are all of one address, are those of each entry of a group, and
- * alike. */
+/* Whether the members, all of one address, include each entry of a group, and are alike. */
 static bool are_alike(const struct member *members, size_t count, size_t entries) {
   if (count % entries != 0)
     return false;
@@ -230,8 +228,8 @@ static bool compare(struct checker *checker, const struct entry *group, struct m
   return true;
 }
 
-/* Why no record of a group is certain: an entry is doubtful, or entries differ in the function's
- * frame size. NULL: neither is so. */
+/* The reason to doubt all records of a group: an entry is doubtful, or entries differ in the
+ * function's frame size. NULL if there is none. */
 static const char *find_doubt(const struct checker *checker, const struct entry *group,
                               size_t count) {
   const struct safepoint_function *functions = checker->table->functions;
@@ -324,9 +322,9 @@ static bool check_groups(struct checker *checker) {
   return true;
 }
 
-/* In the finished table: where records of different functions are left for one address, none is
- * right for certain. (A stack map may stand at a function's start, and there a call of the function
- * before may return to.) */
+/* In the finished table: where records of different functions are left for one address, all are
+ * uncertain. (A stack map may be at a function's start, and a call of the function before may
+ * return to there.) */
 static bool check_neighbours(struct checker *checker) {
   struct safepoints *table = checker->table;
   const struct safepoint *last = NULL;
@@ -370,7 +368,7 @@ static void take_out(struct checker *checker, uint32_t *numbers) {
   table->record_count = records;
 }
 
-/* Functions reach beyond the addresses that are in conflict, which are no safepoints of theirs. */
+/* Functions reach beyond the addresses in conflict, as addresses without a safepoint. */
 static void extend(struct safepoints *table, const struct entries *entries) {
   for (size_t i = 0; i < entries->conflict_count; i++) {
     const struct entries_conflict *conflict = &entries->conflicts[i];

@@ -1,16 +1,16 @@
-/* entries.h - leaves out of a raw program's stack maps the entries that describe code which the
- * program doesn't have.
+/* entries.h - leaves out of a raw program's stack maps the entries that describe code outside the
+ * program.
  *
  * LLVM relocates a stack map to the function's symbol. Where several object files bring a function
  * (a COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps
- * of all of them, and all are of the body that was kept; where it folds functions whose code is the
- * same, their live sets may still differ. So of one function there may be several entries, which
- * differ. Only the code itself shows which are right:
+ * of all of them, and all have the kept body's address; where it folds functions of identical code,
+ * their live sets may still differ. So one function may have several, different entries. Only the
+ * code itself shows the right ones:
  *
  *   - a call returns to a statepoint's address: a call, or the bytes that a patchable statepoint
  *     has in its place, ends there, inside the function;
- *   - the frame that the unwind table knows there isn't smaller than the entry says, and is larger
- *     by whole words (by pushed arguments).
+ *   - the unwind table's frame there has the entry's size, or is larger by whole words (by pushed
+ *     arguments).
  *
  *        kept:   f: push  call g  ... ret          f+6 follows a call: right
  *     dropped:   f: sub $24,%rsp  call g ... ret   f+9 is not: this entry is of another body
@@ -18,39 +18,38 @@
  * An entry that contradicts the code is left out. If none of a function's is left, it stays without
  * records: its addresses are no safepoints. Of the entries that are left, and of doubtful ones,
  * only records that are alike in all are kept; addresses at which they differ are in conflict, and
- * get no record. So a wrong live set is never told; whether a file with conflicts is good enough is
- * for the caller to decide. */
+ * get no record. So a wrong live set is never kept; the caller decides on files with conflicts. */
 #ifndef STACKPACK_ENTRIES_H
 #define STACKPACK_ENTRIES_H
 
 #include "elf/eh_frame.h"
 #include "elf/machine.h"
 
-/* A file's code, and the extents of its functions. Files have few segments of code; those beyond
- * this number aren't known. */
+/* A file's code, and the extents of its functions. Files have few segments of code; the segments
+ * beyond this number are left out. */
 enum { CODE_PARTS_MAX = 64 };
 struct code_part {
   uint64_t address, size;
   const uint8_t *bytes;
 };
 struct code {
-  const struct machine *machine; /* NULL: nothing is known of the code */
+  const struct machine *machine; /* NULL: the code is unknown */
   struct code_part parts[CODE_PARTS_MAX];
   unsigned count;
   struct code_ranges unwound, named; /* sorted; owned: code_free */
 };
 void code_free(struct code *code);
-/* Adds bytes[0..size), which stay where they are. */
+/* Adds bytes[0..size); they stay in place. */
 void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
 
-/* The end of *size bytes of code that end at an address; NULL: none is known there. */
+/* The end of *size bytes of code that end at an address; NULL: there is none. */
 const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size);
 
 /* For struct statepoint_signs: whether a call, or bytes that are to be patched, may end at an
- * address; true where the code isn't known. The context is a struct code. */
+ * address; true where the code is unknown. The context is a struct code. */
 bool code_may_return_to(const void *code, uint64_t address);
 
-/* An entry that was left out, and why. */
+/* An entry that was left out, and the reason. */
 struct entries_left_out {
   uint64_t function;
   uint32_t records;
@@ -71,9 +70,10 @@ struct entries {
 };
 void entries_free(struct entries *entries);
 
-/* Takes all that out of a table that isn't finished yet, but knows its records' frames
- * (eh_frame_tell_frames); then finishes it, and tells the functions' ends, first by the unwind
- * table, then by the symbols: they reach beyond the addresses in conflict. False without memory. */
+/* Takes all that out of an unfinished table, whose records have their frames already
+ * (eh_frame_tell_frames); then finishes it, and sets the functions' ends, first by the unwind
+ * table, then by the symbols: they reach beyond the addresses in conflict. False if memory runs
+ * out. */
 bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Finds the unwind table: the section; or, where there are no section headers, the table to which
- * the program header of its index leads, whose end isn't known. (LSB, ".eh_frame_hdr") */
+/* Finds the unwind table: the section; or, without section headers, the table that its index (by
+ * the program header) points to, with an unknown end. (LSB, ".eh_frame_hdr") */
 static struct section_bytes find_unwind(const struct elf_image *image) {
   static const uint8_t version_and_encoding[] = {1, 0x1b}; /* relative to its place, 32 bits */
   struct section_bytes found = {0};

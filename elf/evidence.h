@@ -1,8 +1,8 @@
 /* evidence.h - checks raw stack maps by the code of a file or a loaded module.
  *
- * The runtime, which has libc only, and the command read raw stack maps alike: first they find the
- * code, and where its functions are; then they read the maps (format/safepoints.h), and tell
- * statepoints from other records by the code; then they leave out entries that the code contradicts
+ * The runtime (with libc only) and the command read raw stack maps alike: first they find the code
+ * and its functions; then they read the maps (format/safepoints.h), and distinguish statepoints
+ * from other records by the code; then they leave out entries that the code contradicts
  * (entries.h), add the frames from the unwind table, and sort the records.
  */
 #ifndef STACKPACK_EVIDENCE_H
@@ -13,14 +13,14 @@
 
 struct evidence {
   struct code code;
-  struct section_bytes unwind; /* .eh_frame; no bytes where there is none */
+  struct section_bytes unwind; /* .eh_frame, or empty */
 };
 
-/* Finds an image's code. False without memory; evidence_free in any case. */
+/* Finds an image's code. False if memory runs out; evidence_free in any case. */
 bool evidence_find(struct evidence *evidence, const struct elf_image *image);
 void evidence_free(struct evidence *evidence);
 
-/* Finishes a table into which all of the image's stack maps were read. False without memory. */
+/* Finishes a table with all of the image's stack maps. False if memory runs out. */
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
                      struct entries *entries);
 

@@ -98,7 +98,7 @@ static bool restore_all(struct interpreter *interpreter) {
 
 /* ---- Rules ---- */
 
-/* Where an expression starts, which is passed over. */
+/* The start of an expression, which is passed over. */
 static uint64_t take_expression(struct cursor *code) {
   const uint64_t place = code->position;
   cursor_skip(code, cursor_take_leb128(code, false));
@@ -196,7 +196,7 @@ static bool run_register(struct interpreter *interpreter, struct cursor *code,
 
 /* ---- Instructions ---- */
 
-/* Runs an instruction that has no operand in its own byte. */
+/* Runs an instruction whose own byte has no operand. */
 static bool run_extended(struct interpreter *interpreter, struct cursor *code,
                          unsigned instruction) {
   switch (instruction) {
@@ -233,7 +233,7 @@ static bool run_extended(struct interpreter *interpreter, struct cursor *code,
   }
 }
 
-/* Runs one instruction. False if it can't be read. */
+/* Runs one instruction. False if it is unreadable. */
 static bool run_one(struct interpreter *interpreter, struct cursor *code) {
   enum { OPERAND_MASK = 0x3f };
   const unsigned byte = (unsigned)cursor_take(code, 1), operand = byte & OPERAND_MASK;

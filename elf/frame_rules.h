@@ -1,8 +1,8 @@
 /* frame_rules.h - the rules by which unwind tables find a function's caller.
  *
  * An FDE's instructions make a table of the function's code (DWARF 5, 6.4.1). Each row holds from
- * one address up to the next row's. It has a rule for the canonical frame address (CFA), which is
- * the caller's stack pointer, and one for each register of the caller. A function that begins with
+ * one address up to the next row's. It has a rule for the canonical frame address (CFA), the
+ * caller's stack pointer, and one for each register of the caller. A function that begins with
  * `push %rbx; sub $16, %rsp` has three rows on x86-64:
  *
  *   from   CFA         return address   %rbx
@@ -16,10 +16,10 @@
 #include "elf/eh_frame_entries.h"
 #include "format/frames.h"
 
-/* How to find the value that a register had in the caller. The rule's value belongs to it. */
+/* The source of a register's value in the caller. `value` below is the rule's own. */
 enum frame_rule {
   RULE_SAME,          /* the register still has it */
-  RULE_LOST,          /* nothing has it */
+  RULE_LOST,          /* it is lost */
   RULE_AT,            /* the word at CFA + value */
   RULE_IS,            /* CFA + value itself */
   RULE_REGISTER,      /* register number `value` */
@@ -27,10 +27,10 @@ enum frame_rule {
   RULE_IS_EXPRESSION, /* or the result. value: the place in the section of its size (ULEB128) */
 };
 
-/* A row. Rules whose value has no room in 32 bits are RULE_LOST. */
+/* A row. Rules whose value exceeds 32 bits are RULE_LOST. */
 struct frame_rules {
-  /* RULE_REGISTER: the CFA is register `cfa_register` + cfa_value. RULE_IS_EXPRESSION: the result of
-   * the expression at cfa_value. RULE_LOST: it has a rule that can't be used, or none yet. */
+  /* RULE_REGISTER: the CFA is register `cfa_register` + cfa_value. RULE_IS_EXPRESSION: the result
+   * of the expression at cfa_value. RULE_LOST: its rule is unusable, or yet to come. */
   enum frame_rule cfa;
   uint32_t cfa_register;
   int32_t cfa_value;
@@ -42,9 +42,10 @@ struct frame_rules {
 typedef bool frame_row_visitor(void *context, const struct frame_rules *rules,
                                struct code_range range);
 
-/* Calls `visit` for each row of a function whose FDE eh_frame_next has found, in order of addresses;
- * rows may be empty. False where an instruction can't be read, or `visit` returned false. Time is
- * in proportion to the size of the FDE, and of the CIE's instructions, which are limited. */
+/* Calls `visit` for each row of a function whose FDE eh_frame_next has found, in order of
+ * addresses; rows may be empty. False where an instruction is unreadable, or `visit` returned
+ * false. Time is in proportion to the size of the FDE, and of the CIE's instructions, whose number
+ * is limited. */
 bool frame_rules_run(const struct cie_facts *cie, struct cursor fde, struct code_range function,
                      frame_row_visitor *visit, void *context);
 

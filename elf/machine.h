@@ -1,12 +1,12 @@
 /* machine.h - the differences between the machines that are supported. One file a machine.
  *
  * LLVM writes the same kind of section for every machine, and a linked file has the same structure
- * on all of them. The differences are numbers and a few bytes of code: how relocations are
- * numbered, how large a page may be, DWARF's names of registers, and the bytes of a call. Each
- * machine's file fills one structure with these, and nothing else asks which machine it is.
+ * on all of them. The differences are numbers and a few bytes of code: the numbers of relocations,
+ * the largest page, DWARF's names of registers, and the bytes of a call. Each machine's file fills
+ * one structure with these, and all other code is the same for every machine.
  *
  * A statepoint follows a call: its address is the one that the call returns to. So the bytes before
- * it must end a call. This is told backwards, without knowing where instructions start: the answer
+ * it must end a call. This is read backwards, with the starts of instructions unknown: the answer
  * "yes" means that a call may end there, "no" that none does.
  */
 #ifndef STACKPACK_MACHINE_H
@@ -32,24 +32,24 @@ struct machine {
   uint16_t elf_number; /* e_machine, EM_* */
   const char *name;
   struct machine_relocations relocations;
-  bool linker_moves_code; /* within a section: only a symbol tells where a function begins */
+  bool linker_moves_code; /* within a section: only symbols mark the functions' starts */
   uint16_t stack_pointer, return_address; /* DWARF's numbers */
   uint16_t pushed_by_call; /* bytes: the return address's, or 0 where it is left in a register */
   uint16_t register_count;
-  const char (*register_names)[MACHINE_REGISTER_NAME_SIZE]; /* by number; "" where there is none */
+  const char (*register_names)[MACHINE_REGISTER_NAME_SIZE]; /* by number; "" for none */
   /* Of the code in end[-size..0): whether an instruction that calls may end at `end`. */
   bool (*ends_call)(const uint8_t *end, size_t size);
-  /* And whether one may end there that does nothing: a statepoint with patch bytes has those in the
-   * call's place (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
+  /* And whether a nop may end there: a statepoint with patch bytes has nops in the call's place
+   * (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
   bool (*ends_nop)(const uint8_t *end, size_t size);
-  /* Where an instruction that ends at `end`, or what it calls, has made a function's frame and
-   * saved the return address in it: adds the registers that are saved besides. Unwind tables leave
-   * out those that the function doesn't change; but it loads them again before it returns, so that
+  /* Where an instruction that ends at `end`, or its callee, has made a function's frame and saved
+   * the return address in it: adds the other registers that are saved. Unwind tables leave out the
+   * ones that the function keeps unchanged; but it loads them again before it returns, so that
    * their places count. NULL: this machine has no such instruction. */
   void (*save_more)(struct frame_facts *facts, const uint8_t *end, size_t size);
 };
 
-/* The machine with this number in ELF; NULL if it isn't known. */
+/* The machine with this number in ELF; NULL if it is unknown. */
 const struct machine *machine_find(uint16_t elf_number);
 
 /* A register's name; NULL if it has none. */

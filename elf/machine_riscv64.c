@@ -1,18 +1,17 @@
 /* machine_riscv64.c - RISC-V with 64 bits, as its ABI has it (RISC-V ELF psABI).
  *
  * Instructions have 4 bytes, and with the C extension 2 bytes, too. A call leaves the return
- * address in ra (x1), by JAL or JALR, or by C.JALR; a call far away is AUIPC and JALR, which
- * linkers shorten where they can (psABI, "Function Calls", "Linker Relaxation"). t0 (x5) is the
- * other link register: shared prologues are called by it (`-msave-restore`), which have no
- * statepoints. (The RISC-V Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer
- * Instructions")
+ * address in ra (x1), by JAL or JALR, or by C.JALR; a far call is AUIPC and JALR, and linkers
+ * shorten it where they can (psABI, "Function Calls", "Linker Relaxation"). t0 (x5) is the other
+ * link register: calls of shared prologues use it (`-msave-restore`), and are no statepoints. (The
+ * RISC-V Instruction Set Manual 1, "Unconditional Jumps", "Control Transfer Instructions")
  *
  * A shared prologue saves ra and the first of the registers s0 to s11, from the CFA down, as many
  * as its frame has room for. The instruction CM.PUSH saves ra and so many of them as it says, from
  * the CFA down, too, but the last one first, and ra as the last. ("Zc* Extension Specification")
  *
  * Read backwards, two bytes that look like C.JALR may be the upper half of another instruction's
- * constant. That can't be told without going through the function from its start.
+ * constant. Only a pass over the function from its start could show that.
  */
 #include "elf/machine.h"
 

@@ -2,8 +2,8 @@
  *
  * Calls come in two forms (AMD64 Architecture Programmer's Manual 3, CALL (Near)): E8 and a
  * distance of 32 bits; and FF with a ModRM byte whose middle three bits are 2, for a target in a
- * register or in memory, followed by a SIB byte and a displacement as that byte says. Prefixes
- * stand before these, and don't matter here. Far calls (9A; FF, 3) push more than an address: no
+ * register or in memory, followed by a SIB byte and a displacement as that byte says. Prefixes come
+ * before these, and are irrelevant here. Far calls (9A; FF, 3) push more than an address: no
  * compiler makes them.
  *
  *     e8 d0 ff ff ff         call  somewhere            ff d0                call *%rax
@@ -43,8 +43,8 @@ static bool ends_call(const uint8_t *end, size_t size) {
   return false;
 }
 
-/* The nops of LLVM (X86MCInstLower.cpp, emitNop) and of assemblers: 90, and 0F 1F
- * with a zero in the middle of its ModRM byte, which has the same forms as a call's. */
+/* The nops of LLVM (X86MCInstLower.cpp, emitNop) and of assemblers: 90, and 0F 1F with a zero in
+ * the middle of its ModRM byte, in the forms of a call's. */
 static bool ends_nop(const uint8_t *end, size_t size) {
   enum { LONGEST = 8 };
   if (size >= 1 && end[-1] == 0x90)

@@ -1,9 +1,9 @@
 /* record_frames.c - the frames of records, from unwind tables.
  *
- * A frame that waits in a call is asked for by the call's last byte, as unwinders do: the return
+ * A frame that waits in a call is looked up by the call's last byte, as unwinders do: the return
  * address may be the next function's start; and after the call, where the callee's arguments are
  * taken off the stack again, another rule may hold already. A stack map's or patch point's address
- * is that of the instruction itself.
+ * is the instruction's own.
  */
 #include "elf/entries.h"
 
@@ -33,7 +33,7 @@ static void ask(const struct safepoints *table, struct question *questions) {
     qsort(questions, table->record_count, sizeof *questions, compare_questions);
 }
 
-/* Facts that a packed table can't tell are as if they weren't known. */
+/* Facts that have no form in a packed table count as unknown. */
 static bool can_tell(const struct safepoints *table, uint32_t function, uint32_t number) {
   if (number == 0)
     return false;
@@ -41,7 +41,7 @@ static bool can_tell(const struct safepoints *table, uint32_t function, uint32_t
   return frames_has_room(&table->frame_machine, table->functions[function].frame_size, &facts);
 }
 
-/* Most records have the function and the frame of the one before. */
+/* Most records have the same function and frame as the one before. */
 static void tell(const struct safepoints *table, const struct question *questions,
                  const uint32_t *numbers) {
   uint32_t function = 0, number = 0;
