@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Makes room for `count` items of `size` bytes in the array *items (owned by the caller: free), of
- * which *capacity fit. False without memory; then the array is as it was. */
+/* Makes room for `count` items of `size` bytes in the array *items (owned by the caller: free),
+ * with room for *capacity. False if memory runs out; the array is unchanged then. */
 static inline bool array_make_room(void **items, size_t *capacity, size_t count, size_t size) {
   if (count <= *capacity)
     return true;
@@ -22,7 +22,7 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   return true;
 }
 
-/* Adds an item to an array that is owned, by the lvalues that keep it. False without memory. */
+/* Adds an item to an array that is owned, by the lvalues that keep it. False if memory runs out. */
 #define ARRAY_ADD(items, count, capacity, ...)                                                     \
   (array_make_room((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof *(items)) &&        \
    ((items)[(count)++] = (__VA_ARGS__), true))
@@ -32,7 +32,7 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   if ((x)->member != (y)->member)                                                                  \
     return (x)->member < (y)->member ? -1 : 1;
 
-/* Keeps each of sorted words once. Returns how many these are. */
+/* Keeps each of sorted words once. Returns their number. */
 static inline size_t array_unique_words(uint64_t *words, size_t count) {
   size_t kept = 0;
   for (size_t i = 0; i < count; i++)

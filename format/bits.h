@@ -1,9 +1,9 @@
 /* bits.h - numbers of any width in a string of bytes.
  *
  * Bit n of a string is bit n % 8 of its byte n / 8, and a field of w bits that starts at bit n has
- * its lowest bit there: the order in which a little-endian machine sees its own words. So a read is
- * one unaligned load, a shift and a mask, wherever the field lies, and 16 bytes are compared at
- * once. Such a load may reach past the field, so every packed table ends in 16 bytes of padding
+ * its lowest bit there: the order of bits in a little-endian machine's words. So a read is one
+ * unaligned load, a shift and a mask, for a field at any bit, and 16 bytes are compared at once.
+ * Such a load may reach past the field, so every packed table ends in 16 bytes of padding
  * (BITS_PADDING).
  */
 #ifndef STACKPACK_BITS_H
@@ -34,7 +34,7 @@ static inline unsigned bits_for_count(uint64_t count) {
   return count <= 1 ? 0 : 64 - (unsigned)__builtin_clzll(count - 1);
 }
 
-/* The same for all numbers up to `number`, which is below 2^63. */
+/* The same for all numbers up to `number` < 2^63. */
 static inline unsigned bits_for_number(uint64_t number) {
   return 63 ^ (unsigned)__builtin_clzll(number << 1 | 1);
 }
@@ -71,7 +71,7 @@ static inline uint64_t bits_load(const uint8_t *bytes, unsigned size) {
   return bits_load64(bytes) & bits_low_mask(size * 8);
 }
 
-/* The 57 bits or more from bit `position` on, which the caller knows to be inside; zeros above. */
+/* The 57 bits or more from bit `position` on, which must be inside; zeros above. */
 static inline uint64_t bits_from(const uint8_t *bytes, uint64_t position) {
   return bits_load64(bytes + position / 8) >> position % 8;
 }
@@ -81,8 +81,8 @@ static inline uint64_t bits_at(const uint8_t *bytes, uint64_t position, unsigned
   return bits_from(bytes, position) & (((uint64_t)1 << width) - 1);
 }
 
-/* How many of the first `count` (at most 16) bytes are less than `value`. They ascend, and all are
- * compared at once. */
+/* The number of the first `count` (at most 16) bytes that are less than `value`. They ascend, and
+ * all are compared at once. */
 static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
 #if defined __SSE2__
   const __m128i numbers = _mm_loadu_si128((const __m128i *)bytes);
@@ -103,7 +103,7 @@ static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, ui
 #endif
 }
 
-/* The same of at most 32 bytes, which are readable in any case. */
+/* The same of at most 32 bytes; all 32 must be readable. */
 static inline unsigned bits_more_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
 #if defined __SSE2__
   const __m128i values = _mm_set1_epi8((char)value);
@@ -125,7 +125,7 @@ enum { BITS_HALVED_TO = 8 };
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value);
 
-/* How many of `count` numbers of `size` bytes, which ascend, are less than `value`. A size of 1
+/* The number of `count` ascending numbers of `size` bytes that are less than `value`. A size of 1
  * is the frequent one. 16 bytes after the last number are readable. */
 static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                           uint64_t value) {

@@ -1,8 +1,8 @@
 /* bits_read.c - the rarer cases of the reading side of bits.h. */
 #include "format/bits.h"
 
-/* How many of the first `count` (at most BITS_HALVED_TO) numbers of two bytes are less than `value`. They
- * ascend, and all are compared at once. */
+/* The number of the first `count` (at most BITS_HALVED_TO) two-byte numbers that are less than
+ * `value`. They ascend, and all are compared at once. */
 static inline unsigned pairs_below(const uint8_t *numbers, unsigned count, uint16_t value) {
 #if defined __SSE2__
   const __m128i all = _mm_loadu_si128((const __m128i *)numbers);
@@ -24,7 +24,7 @@ static inline unsigned pairs_below(const uint8_t *numbers, unsigned count, uint1
 #endif
 }
 
-/* Halves without a branch, as which half it is can't be guessed, until one comparison has all. */
+/* Halves, until one comparison has all; branch-free, as a branch would be mispredicted often. */
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value) {
   const uint8_t *from = numbers;

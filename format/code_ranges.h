@@ -1,4 +1,4 @@
-/* code_ranges.h - where code is, from unwind tables or symbols. */
+/* code_ranges.h - the extents of code, from unwind tables or symbols. */
 #ifndef STACKPACK_CODE_RANGES_H
 #define STACKPACK_CODE_RANGES_H
 
@@ -19,7 +19,7 @@ static inline void code_ranges_free(struct code_ranges *ranges) {
   *ranges = (struct code_ranges){0};
 }
 
-/* False without memory. Empty ranges are not added. */
+/* False if memory runs out. Empty ranges are left out. */
 static inline bool code_ranges_add(struct code_ranges *ranges, uint64_t start, uint64_t end) {
   return end <= start ||
          ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, (struct code_range){start, end});

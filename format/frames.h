@@ -1,22 +1,22 @@
-/* frames.h - what is known of a frame that waits at a call: where it ends, and where it has put
- * what belongs to its caller.
+/* frames.h - facts about a frame that waits at a call: its end, and the saved places of its
+ * caller's registers.
  *
- * A stack map says where a frame's references are, and how large LLVM takes the frame to be: one
- * number for all of a function, which leaves out arguments that are pushed for a call, isn't there
- * where the function allocates on the stack by a variable amount, and says nothing of registers.
- * After linking, unwind tables say all of it for each address (elf/eh_frame.h). Their rules come to
- * this: the canonical frame address (CFA), which is the caller's stack pointer, is a register and
- * an offset; and each register of the caller, the return address among them, still has its value,
- * or is in memory at an offset from the CFA. For a function that began with `push %rbp; push %rbx;
- * sub $24, %rsp`, on x86-64:
+ * A stack map has a frame's references, and LLVM's size of the frame: one number for all of a
+ * function. It leaves out arguments that are pushed for a call and the places of saved registers,
+ * and is unknown where the function allocates on the stack by a variable amount. After linking,
+ * unwind tables have all of it for each address (elf/eh_frame.h). Their rules come to this: the
+ * canonical frame address (CFA), the caller's stack pointer, is a register and an offset; and each
+ * register of the caller, the return address among them, still has its value, or is in memory at an
+ * offset from the CFA. For a function that began with `push %rbp; push %rbx; sub $24, %rsp`, on
+ * x86-64:
  *
  *   CFA = %rsp + 48; return address at CFA - 8, %rbp at CFA - 16, %rbx at CFA - 24
  *
- * The packed table has this in a part of its own (frames_read.c), which stands for itself: it names
- * records and functions by number only.
+ * The packed table has this in a separate part (frames_read.c): it names records and functions by
+ * number only.
  *
- * Registers are DWARF's numbers of the machine. Those from 32 on are left out: on the machines that
- * are known they hold no references. So a return address has one below 32, as on all of these.
+ * Registers are DWARF's numbers of the machine. The ones from 32 on are left out: on the supported
+ * machines they hold no references. So a return address has one below 32, as on all of these.
  */
 #ifndef STACKPACK_FRAMES_H
 #define STACKPACK_FRAMES_H
@@ -25,15 +25,15 @@
 #include "format/intern.h"
 
 enum {
-  FRAME_REGISTERS = 32,    /* that are told of */
-  FRAME_NO_REGISTER = 255, /* the CFA isn't known */
+  FRAME_REGISTERS = 32,    /* with facts */
+  FRAME_NO_REGISTER = 255, /* the CFA is unknown */
 };
 
-/* It has no gaps, and what isn't told is 0: so equal facts have equal bytes. */
+/* It has no gaps, and missing facts are 0: so equal facts have equal bytes. */
 struct frame_facts {
   uint8_t cfa_register;
-  uint8_t return_register; /* what it held at the function's start is the return address */
-  bool is_signed;          /* AArch64: the return address is, where it is saved */
+  uint8_t return_register; /* its value at the function's start is the return address */
+  bool is_signed;          /* AArch64: the saved return address has a signature */
   uint8_t unused;
   int32_t cfa_offset;
   uint32_t saved; /* bit n: register n is in memory at the CFA plus offsets[n] */
@@ -41,7 +41,7 @@ struct frame_facts {
   int32_t offsets[FRAME_REGISTERS];
 };
 
-/* The same as a sequence of words, of which equal facts have the same: for a set (intern.h). */
+/* The same as a sequence of words, equal for equal facts: for a set (intern.h). */
 enum { FRAME_WORDS_MAX = sizeof(struct frame_facts) / sizeof(uint64_t) };
 _Static_assert(FRAME_WORDS_MAX * sizeof(uint64_t) == 16 + FRAME_REGISTERS * sizeof(int32_t),
                "there are no gaps");
@@ -56,7 +56,7 @@ static inline struct frame_facts frame_from_words(struct intern_sequence sequenc
   return facts;
 }
 
-/* What differs between machines, in bytes: elf/machine.h has it. */
+/* The numbers that differ between machines, in bytes: see elf/machine.h. */
 struct frame_machine {
   uint8_t stack_pointer, return_register;
   uint8_t pushed_by_call; /* from the end of the frame, as LLVM counts it, to the CFA */
@@ -73,34 +73,34 @@ struct frames_part {
   uint8_t start_width, exception_width; /* follow */
 };
 
-/* Opens bytes[0..size), after which 16 more are readable, for so many functions and records.
- * False: they are broken. Reads the first bytes only. */
+/* Opens bytes[0..size), followed by 16 readable bytes, for so many functions and records. False:
+ * they are broken. Reads the first bytes only. */
 bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
                  uint32_t function_count, uint32_t record_count);
 
-/* A frame's facts, as they lie in a part. */
+/* A frame's facts, in place in a part. */
 struct frame_view {
-  bool is_known; /* else nothing else counts */
+  bool is_known; /* else the other members are unused */
   bool is_signed;
   uint8_t cfa_register;
   uint8_t place_count;
   int64_t cfa_offset;
   uint32_t lost;
-  const uint8_t *places; /* of each word below the CFA, from the highest: the register that is saved
+  const uint8_t *places; /* of each word below the CFA, from the highest: the register saved
                             there; FRAME_NO_REGISTER: none */
 };
 
 /* Of record `record` < record_count of function `function` < function_count, whose frame has `size`
- * bytes: what LLVM says (UINT64_MAX: unknown) and, if that is known, frames_extra. Whatever the
- * part's bytes are, the view is inside. */
+ * bytes: LLVM's size (UINT64_MAX: unknown) and, with a known one, frames_extra. For any bytes of
+ * the part, the view is inside. */
 struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
                               uint64_t size);
 
-/* By how many bytes the record's frame is larger than LLVM says. */
+/* The bytes by which the record's frame exceeds LLVM's size. */
 uint64_t frames_extra(const struct frames_part *part, uint32_t record);
 
-/* Whether the part's exceptions are in order, as its writer puts them. Only those can be found.
- * Linear in their number. */
+/* Whether the part's exceptions are in order, as its writer puts them. Only sorted ones can be
+ * found. Linear in their number. */
 bool frames_are_in_order(const struct frames_part *part);
 
 /* The same facts in the other form. */
@@ -108,8 +108,8 @@ struct frame_facts frames_facts(const struct frames_part *part, const struct fra
 
 /* ---- Writing: frames_write.c ---- */
 
-/* What is to be written: for each record its function, the number of its facts in a set plus 1 (0:
- * not known); for each function the size of its frames. */
+/* The input: for each record its function, the number of its facts in a set plus 1 (0: unknown);
+ * for each function the size of its frames. */
 struct frames_input {
   struct frame_machine machine;
   uint32_t function_count, record_count;
@@ -119,7 +119,7 @@ struct frames_input {
 };
 
 /* Whether the form has room for facts: offsets in words, places below the CFA. Others are written
- * as unknown. `size` is that of the function's frames. */
+ * as unknown. `size` is the size of the function's frames. */
 bool frames_has_room(const struct frame_machine *machine, uint64_t size,
                      const struct frame_facts *facts);
 
@@ -127,8 +127,7 @@ bool frames_has_room(const struct frame_machine *machine, uint64_t size,
 bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
                       const struct frame_facts *facts);
 
-/* Makes a part in *out, which is empty; no bytes if nothing is known of any frame. False without
- * memory. */
+/* Makes a part in the empty *out; no bytes if all frames are unknown. False if memory runs out. */
 bool frames_write(const struct frames_input *input, struct bit_writer *out);
 
 #endif

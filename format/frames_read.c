@@ -1,20 +1,20 @@
-/* frames_read.c - reads the part of a packed table that tells of frames: see frames.h.
+/* frames_read.c - reads the part of a packed table with the facts of frames: see frames.h.
  *
  * Frames differ in little. Compilers save registers in one order, a word each from the CFA down, so
- * a program has perhaps a dozen *shapes*: which register the CFA is told from, and which registers
- * lie below it. A function has one shape; and where the CFA is told from the stack pointer, it is
- * as far away as LLVM's frame size says, but at the few records where arguments are pushed.
+ * a program has perhaps a dozen *shapes*: the register that the CFA is relative to, and the
+ * registers saved below it. A function has one shape; and a CFA relative to the stack pointer is at
+ * the distance of LLVM's frame size, except at the few records where arguments are pushed.
  * FORMAT.md defines the bytes:
  *
  *   head         machine, widths, counts
  *   shapes       the most frequent one first, as many bytes each as it needs
  *   tags         for each function 0 to 2 bits: shape 0, 1, 2, or one of the others
- *   samples      how many functions have one of the others, before each TAGS_PER_SAMPLE functions
- *   others       for each of these functions which one it is
- *   starts       how many exceptions are before each RECORDS_PER_START records
+ *   samples      the number of functions with one of the others, before each TAGS_PER_SAMPLE functions
+ *   others       for each of these functions the shape's number
+ *   starts       the number of exceptions before each RECORDS_PER_START records
  *   numbers      of the few records whose size or shape is another one than their function's, in order: the
  *                lowest byte of each record's number
- *   exceptions   of each of these its shape, and by how much it is larger
+ *   exceptions   of each of these its shape, and its excess over LLVM's size
  */
 #include "format/frames.h"
 #include "format/frames_bytes.h"
@@ -71,8 +71,7 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
 
 /* ---- Shapes ---- */
 
-/* How many of the functions before this one have a tag that says "another". A tag's bits lie in one
- * byte. */
+/* The number of functions before this one with the tag "another". A tag's bits are in one byte. */
 static uint64_t others_before(const struct frames_part *part, uint32_t function) {
   const unsigned sample_width = bits_for_count((uint64_t)part->other_count + 1);
   const uint32_t sample = function / TAGS_PER_SAMPLE;
@@ -96,7 +95,7 @@ static uint64_t shape_of(const struct frames_part *part, uint32_t function) {
   return FRAMES_TAG_OTHER + bits_at(part->others, other * part->other_width, part->other_width);
 }
 
-/* The view of shape `number`; one that isn't known if there is none. */
+/* The view of shape `number`; an unknown one if there is none. */
 static struct frame_view shape_view(const struct frames_part *part, uint64_t number) {
   const uint8_t *at = part->shapes, *end = at + part->shapes_size;
   for (;; number--) {
@@ -126,8 +125,8 @@ static struct frame_view shape_view(const struct frames_part *part, uint64_t num
 /* ---- Exceptions ---- */
 
 /* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has
- * one, but one of the records near it may well have: so all their numbers are compared, and nothing
- * is guessed. */
+ * one, but one of the records near it may well have: so all their numbers are compared, without a
+ * branch to mispredict. */
 static inline uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;

@@ -1,5 +1,5 @@
-/* frames_write.c - makes the part of a packed table that tells of frames: frames_read.c explains
- * it. */
+/* frames_write.c - makes the part of a packed table with the facts of frames: frames_read.c
+ * explains it. */
 #include "format/frames.h"
 #include "format/frames_bytes.h"
 
@@ -19,9 +19,9 @@ struct used_shape {
 
 struct frames_writer {
   const struct frames_input *input;
-  struct intern shapes;    /* facts without what the size says; the first one is "unknown" */
+  struct intern shapes;    /* facts less the size's; the first one is "unknown" */
   uint32_t *record_shapes; /* by record */
-  uint32_t *extras;        /* by record: words by which the frame is larger than LLVM says */
+  uint32_t *extras;        /* by record: words by which the frame exceeds LLVM's size */
   uint32_t *function_shapes;
   struct used_shape *used; /* the most frequent one first */
   uint32_t *numbers;       /* in `used`, by shape */
@@ -35,14 +35,14 @@ struct frames_writer {
 
 static const struct frame_facts unknown = {.cfa_register = FRAME_NO_REGISTER};
 
-/* ---- Which shapes there are ---- */
+/* ---- Shapes ---- */
 
-/* Whether an offset is that of a place: a word that a byte can count, from the CFA down. */
+/* Whether an offset has a place: a word that a byte can count, from the CFA down. */
 static bool is_place(int32_t offset) {
   return offset < 0 && offset % FRAMES_WORD == 0 && offset >= -FRAMES_WORD * (FRAMES_UNKNOWN - 1);
 }
 
-/* Whether each register that is saved has a place, and no other one has the same. */
+/* Whether each saved register has a place of its own. */
 static bool have_places(const struct frame_facts *facts) {
   for (uint32_t bits = facts->saved; bits != 0; bits &= bits - 1) {
     const int32_t offset = facts->offsets[__builtin_ctz(bits)];
@@ -55,7 +55,7 @@ static bool have_places(const struct frame_facts *facts) {
   return true;
 }
 
-/* Takes what the size says out of the facts. False: there is no room in the form for these. */
+/* Takes the size's part out of the facts. False: the form has no room for these. */
 static bool split(const struct frame_machine *machine, uint64_t size, struct frame_facts *facts,
                   uint32_t *extra) {
   *extra = 0;
@@ -149,8 +149,8 @@ static bool is_exception(const struct frames_writer *writer, uint32_t record) {
          writer->record_shapes[record] != writer->function_shapes[writer->input->functions[record]];
 }
 
-/* Numbers the shapes. Those of exceptions are used, too, if these are to tell theirs. False: too
- * many. */
+/* Numbers the shapes. Exceptions' shapes are used, too, if the exceptions are to have their own.
+ * False: too many. */
 static bool number_shapes(struct frames_writer *writer) {
   const uint32_t count = writer->shapes.count;
   for (uint32_t i = 0; i < count; i++)
@@ -237,8 +237,7 @@ static void write_exceptions(struct frames_writer *writer) {
     bit_writer_put(&writer->parts[EXCEPTIONS], writer->extras[i], writer->extra_width);
     before++;
   }
-  /* One for the end of the last ones; and where these are as many as may be, one that isn't
-   * read. */
+  /* One for the end of the last ones; and where these are as many as may be, an unused one. */
   for (uint32_t i = (count + RECORDS_PER_START - 1) / RECORDS_PER_START;
        i < count / RECORDS_PER_START + 2 && writer->exception_count > 0; i++)
     bit_writer_put(&writer->parts[STARTS], before, start_width);

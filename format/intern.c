@@ -1,4 +1,4 @@
-/* intern.c - an open-addressing hash table over sequences that lie one after another. */
+/* intern.c - an open-addressing hash table over consecutive sequences. */
 #include "format/intern.h"
 
 #include "format/array.h"
@@ -23,8 +23,8 @@ static bool intern_equal(struct intern_sequence sequence, const uint64_t *words,
          (count == 0 || memcmp(sequence.words, words, count * sizeof *words) == 0);
 }
 
-/* A slot has the hash, too: so other sequences needn't be looked at to know that they are others,
- * nor when the slots become more. */
+/* A slot has the hash, too: so a look-up passes over most other sequences by their slots alone, and
+ * the table grows by the slots alone. */
 static uint64_t slot_of(uint32_t hash, uint32_t number) {
   return (uint64_t)hash << 32 | (number + 1);
 }

@@ -1,5 +1,5 @@
-/* intern.h - a set of distinct sequences of numbers. A sequence's own number tells how many others
- * came before it.
+/* intern.h - a set of distinct sequences of numbers. A sequence's own number is the count of others
+ * before it.
  *
  * Stack maps repeat themselves: CPython's 41,881 records have 2,947 different live sets. So
  * locations, live sets, deopt states and whole function layouts are kept once, in one of these, and
@@ -14,7 +14,7 @@
 
 struct intern {
   uint64_t *words;  /* all sequences, one after another */
-  uint64_t *starts; /* count + 1 of them: where each starts in words */
+  uint64_t *starts; /* count + 1 of them: the start of each in words */
   uint64_t *slots;  /* hash table: a sequence's hash << 32 | (1 + its number), or 0 */
   size_t words_capacity, starts_capacity;
   uint32_t count, slot_mask;
@@ -30,8 +30,8 @@ enum { INTERN_FAILED = UINT32_MAX };
 /* An empty set is all zeros. It owns its memory. */
 void intern_free(struct intern *set);
 
-/* The number of the sequence words[0..count), added if it is new; INTERN_FAILED without memory.
- * words must not lie in the set itself. */
+/* The number of the sequence words[0..count), added if it is new; INTERN_FAILED if memory runs out.
+ * words must be outside the set itself. */
 uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count);
 
 /* Sequence `number` < set->count; valid until the next intern_add. */

@@ -1,7 +1,6 @@
-/* location.h - where a value is at a safepoint: one location of a stack map.
+/* location.h - the place of a value at a safepoint: one location of a stack map.
  *
- * As in LLVM's document, "Stack Map Format", but that a constant index is replaced by the constant
- * that it stands for.
+ * As in LLVM's document, "Stack Map Format", except that a constant replaces its index.
  */
 #ifndef STACKPACK_LOCATION_H
 #define STACKPACK_LOCATION_H
@@ -13,7 +12,7 @@ enum location_kind {
   LOCATION_DIRECT = 2,
   LOCATION_INDIRECT = 3,
   LOCATION_CONSTANT = 4,       /* value: 32 bits, sign-extended */
-  LOCATION_LARGE_CONSTANT = 5, /* value: 64 bits, unsigned, that the kind above can't say */
+  LOCATION_LARGE_CONSTANT = 5, /* value: 64 bits, unsigned, out of the range of the kind above */
 };
 
 struct location {

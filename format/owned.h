@@ -1,5 +1,5 @@
-/* owned.h - arrays for one piece of work, which are freed together at its end: so the steps between
- * can stop anywhere. */
+/* owned.h - arrays for one piece of work, freed together at its end: so the steps between can stop
+ * anywhere. */
 #ifndef STACKPACK_OWNED_H
 #define STACKPACK_OWNED_H
 
@@ -12,7 +12,7 @@ struct owned {
   bool failed; /* there was no memory for an array */
 };
 
-/* An array of count + 1 zeros, so that none is empty; NULL without memory. */
+/* An array of count + 1 zeros, so that none is empty; NULL if memory runs out. */
 static inline void *owned_array(struct owned *owned, uint64_t count, size_t size) {
   void *array = calloc(count + 1, size);
   if (array != NULL && ARRAY_ADD(owned->items, owned->count, owned->capacity, array))

@@ -1,24 +1,24 @@
-/* packed.h - the packed table: reading what `pack` writes. FORMAT.md defines each byte.
+/* packed.h - the packed table: reading the output of `pack`. FORMAT.md defines each byte.
  *
- *   header       with a checksum: counts and widths, then which parts follow and how large they are
- *   directory    for each leaf (a piece of the text, 4 KiB mostly) what is in the leaves before
+ *   header       with a checksum: counts and widths, then the parts that follow and their sizes
+ *   directory    for each leaf (a piece of the text, 4 KiB mostly) the totals of the leaves before
  *   leaves       the low bytes of its records' addresses, and of its functions' starts
  *   references   for each function the place of its layout
- *   layouts      of a function, or of several that are alike: frame size, and what is live at the
+ *   layouts      of a function, or of several that are alike: frame size, and the live slots at the
  *                record of each position
  *   parts that many tables have: frame sizes, location classes, details, frames
  *   parts that few have: location lists, exceptions, global roots
  *
  * The text is cut into *stretches*: a stretch goes from one function's start to the next one's, or
- * to a *gap*, which is a stretch that no function with a stack map covers. A record belongs to the
- * last stretch that starts before its address. ("Before" is not "at": the return address of a last
- * call that doesn't return is its function's very end, where the next one starts.) The few records
- * for which that is wrong are exceptions.
+ * to a *gap*, a stretch outside all functions with a stack map. A record belongs to the last
+ * stretch that starts before its address. ("Before" is not "at": the return address of a noreturn
+ * call at a function's end is the function's very end, where the next one starts.) The few records
+ * that break this rule are exceptions.
  *
- * Nothing in a hostile table can do harm: packed_open bounds each part, and what is read from one
- * is compared with its part's size before it is used as a place. Loads reach up to 8 bytes further,
- * which the table's padding bears. The answers to broken bytes may be wrong, but they are
- * PACKED_CORRUPT or inside the table.
+ * A hostile table is harmless: packed_open bounds each part, and each place that is read from one
+ * is compared with its part's size before its use. Loads reach up to 8 bytes further, into the
+ * table's padding. The answers to broken bytes may be wrong, but they are PACKED_CORRUPT or inside
+ * the table.
  */
 #ifndef STACKPACK_PACKED_H
 #define STACKPACK_PACKED_H
@@ -34,16 +34,16 @@ enum {
   PACKED_ENTRY_SIZE = 8,    /* of an entry for a part, after them */
   PACKED_BUCKETS = 16,      /* of a leaf */
   PACKED_USUAL_STARTS = 32, /* of a leaf of the usual form, that are compared at once */
-  PACKED_BUCKET_FULL = 15,  /* a count that says: and more, told by a number after the counts */
+  PACKED_BUCKET_FULL = 15,  /* 15 or more: the rest follows after the counts */
   PACKED_CLASS_SIZE = 24,
   PACKED_EXCEPTION_SIZE = 12,
   PACKED_FULL_WIDTH_MAX = 24, /* with a position's: one load has both */
   PACKED_ROW_MAX = 57,        /* bits of a row: one load has them */
-  PACKED_LIST_MAX = 65535,    /* locations of a list: a v3 record has no more */
+  PACKED_LIST_MAX = 65535,    /* locations of a list: a v3 record's maximum */
 };
 
-/* The parts, in the order in which they stand. A table has those that aren't empty. A reader must
- * refuse parts that it doesn't know below PACKED_PARTS_OPTIONAL, and pass over others. */
+/* The parts, in their order. A table has the non-empty ones. A reader must refuse unknown parts
+ * below PACKED_PARTS_OPTIONAL, and pass over other unknown ones. */
 enum packed_part {
   PACKED_DIRECTORY = 1,
   PACKED_LEAVES,
@@ -57,31 +57,31 @@ enum packed_part {
   PACKED_NO_PART, /* was calling conventions: a reader refuses it */
   PACKED_DETAILS,
   PACKED_GLOBAL_ROOTS,
-  PACKED_PARTS_KNOWN, /* one more than the last that must be known */
+  PACKED_PARTS_KNOWN, /* one more than the last that a reader must support */
   PACKED_PARTS_OPTIONAL = 32,
   PACKED_FRAMES = 32,  /* facts of frames (frames.h): their own format */
   PACKED_SOURCES = 33, /* reserved for source positions */
   PACKED_PARTS,        /* one more than the last */
 };
 
-/* The header's fixed fields, as they stand. */
+/* The header's fixed fields, in their order. */
 struct packed_header {
   uint32_t magic;
   uint16_t version;
   uint16_t header_size;     /* with the parts' entries */
   uint32_t header_checksum; /* XXH32 of the header, this field as 0 */
-  uint16_t machine;         /* e_machine of the ELF file; 0: not known */
+  uint16_t machine;         /* e_machine of the ELF file; 0: unknown */
   uint16_t part_count;
   uint64_t size;      /* of the table in bytes, with the padding at its end */
   uint64_t checksum;  /* XXH3 (64 bits) of all that follows the header */
   int64_t text_start; /* the lowest function's address less the table's own */
-  uint64_t text_size; /* from there to where the last function ends */
-  int64_t code_end;   /* of the module's executable segments less the table's own; 0: not known */
+  uint64_t text_size; /* from there to the last function's end */
+  int64_t code_end;   /* of the module's executable segments less the table's own; 0: unknown */
   uint32_t records;
   uint32_t stretches; /* functions and gaps */
   uint32_t functions;
   uint8_t bucket_shift; /* a bucket has 1 << shift bytes of text, a leaf 16 buckets */
-  uint8_t record_shift; /* records stand at multiples of 1 << shift, from text_start on */
+  uint8_t record_shift; /* records are at multiples of 1 << shift, from text_start on */
   uint8_t start_shift;  /* stretches start at such multiples */
   uint8_t index_width, stretch_width, position_width, full_width; /* of a directory's entry */
   uint8_t reference_bytes, reference_shift; /* a layout is at reference << shift */
@@ -96,7 +96,7 @@ struct packed_header {
 
 uint32_t packed_header_checksum(const uint8_t *header, size_t size);
 
-/* How leaves are written: as the header has it. */
+/* The form of leaves: numbers of the header. */
 struct packed_leaf_form {
   uint8_t bucket_shift, record_shift, start_shift, reference_bytes, reference_shift;
 };
@@ -110,7 +110,7 @@ struct packed_form {
   uint8_t low_bytes, start_bytes, reference_bytes;
   bool
       is_usual; /* packed_usual_leaves, and PACKED_USUAL_STARTS can be read anywhere in the leaves */
-  uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* what is below their shifts */
+  uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* the bits below their shifts */
   uint32_t reference_mask;
 };
 
@@ -161,11 +161,10 @@ struct packed_table {
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
-  uint32_t location_count; /* of all classes. From there on numbers stand for lists */
+  uint32_t location_count; /* of all classes. Numbers from there on are lists' */
 };
 
-/* A group's head, as packed_live.c draws it: the widths of its fields, which follow the first
- * location. */
+/* A group's head, as packed_live.c draws it: the widths of its fields after the first location. */
 enum {
   PACKED_EXTENDED_WIDTH = 1,
   PACKED_PLAIN_WIDTH = 4,
@@ -178,23 +177,24 @@ enum {
   PACKED_HEAD_WIDTH = PACKED_EXTENDED_WIDTH + PACKED_PLAIN_WIDTH + PACKED_ROWS_WIDTH,
   PACKED_FLAGS_WIDTH = PACKED_SCATTERED_WIDTH + PACKED_NEXT_WIDTH + PACKED_NUMBER_WIDTH,
   PACKED_EXTENSION_WIDTH = PACKED_FLAGS_WIDTH + PACKED_DERIVED_WIDTH + PACKED_ASSIGNMENTS_WIDTH,
-  PACKED_PLAIN_LONG = (1 << PACKED_PLAIN_WIDTH) - 1, /* so many plain slots say: a long head */
+  PACKED_PLAIN_LONG =
+      (1 << PACKED_PLAIN_WIDTH) - 1, /* this number of plain slots marks a long head */
 };
 
 enum packed_error {
   PACKED_OK,
-  PACKED_TOO_SHORT,     /* fewer bytes than the header says, or than a header */
+  PACKED_TOO_SHORT,     /* fewer bytes than the header's size, or than a header */
   PACKED_NOT_A_TABLE,   /* the magic number differs */
-  PACKED_NEWER_VERSION, /* or with parts that must be known and aren't */
+  PACKED_NEWER_VERSION, /* or with unknown parts that a reader must support */
   PACKED_BAD_HEADER,    /* its checksum differs, or its numbers contradict each other */
 };
 
-/* Opens bytes[0..size), which are 8-aligned and stay where they are. Reads the header only. */
+/* Opens bytes[0..size), 8-aligned; they stay in place. Reads the header only. */
 enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
                               uint64_t address);
 
-/* Whether a module has code that it didn't have when it was packed: it ends at an address, 0 if
- * there is none. What a tool adds may be managed functions that it has moved. */
+/* Whether a module has code that was added after it was packed: code_end is the end of its code, 0
+ * if there is none. The added code may be managed functions that a tool has moved. */
 bool packed_code_was_added(const struct packed_table *table, uint64_t code_end);
 
 /* Verifies the checksum over the whole table. */
@@ -217,7 +217,7 @@ struct packed_record {
   uint32_t index;
   uint32_t stretch; /* its function's */
   const struct packed_table *table;
-  uint32_t layout;   /* where the function's layout is, in bytes of the part */
+  uint32_t layout;   /* the place of the function's layout, in bytes of the part */
   uint32_t position; /* of the record in it */
 };
 
@@ -243,10 +243,10 @@ struct packed_leaf {
   const struct packed_form *form;
   uint64_t start;                  /* of its text, from the table's text on */
   uint32_t index, count;           /* of its first record; of its records */
-  uint32_t stretch, stretch_count; /* the same of those that start in it */
+  uint32_t stretch, stretch_count; /* the same of the stretches that start in it */
   uint32_t position;               /* of the first record, in the last stretch that starts before */
   uint32_t full_count;             /* of its counts so many are PACKED_BUCKET_FULL */
-  uint64_t counts;                 /* a nibble for each bucket: how many records are in it */
+  uint64_t counts;                 /* a nibble for each bucket: the number of its records */
   const uint8_t *starts, *lows;
   const uint8_t *more; /* u16 for each full count */
 };
@@ -257,7 +257,7 @@ bool packed_leaf(const struct packed_table *table, uint32_t number, struct packe
 /* The position that the first record of the leaf after it has. */
 uint64_t packed_leaf_next_position(const struct packed_leaf *leaf);
 
-/* What is known of the record's frame. */
+/* The facts of the record's frame. */
 struct frame_view packed_frame(const struct packed_record *record);
 
 /* ---- Live sets: packed_live.c ---- */
@@ -295,15 +295,15 @@ static inline uint64_t packed_record_frame_size(const struct packed_record *reco
 /* The bit after a layout's last group. The bits of the next layout follow, its positions first. */
 uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout);
 
-/* Goes through the pairs of a live set: those of the group at hand that are to come. Places are
+/* Goes through the pairs of a live set: the ones of the group at hand that are to come. Places are
  * bits of the part `layouts`. */
 struct packed_pairs {
   const struct packed_table *table;
-  uint64_t live; /* of the slots to come, those that are live: plain ones, then derived ones */
+  uint64_t live; /* of the slots to come, the live ones: plain ones, then derived ones */
   uint64_t
-      numbers_at; /* where a slot's number is, if `first` doesn't tell it, and where its base's is: */
+      numbers_at; /* the place of a slot's number, if it doesn't follow from `first`, and of its base's: */
   uint64_t bases_at; /* so many fields on as there are slots before */
-  uint64_t next_at;  /* and how far after this place the next group is; 0: there is none */
+  uint64_t next_at;  /* and the distance from this place to the next group; 0: there is none */
   uint32_t first, plain;
   uint64_t in_order; /* so many follow `first` */
   uint32_t position;
@@ -333,7 +333,7 @@ static inline struct location packed_location(const struct packed_table *table, 
 /* The number of a location's class; class_count: there is none. */
 uint32_t packed_location_class(const struct packed_table *table, uint32_t number);
 
-/* A list of locations: a statepoint's allocas, or all that a stack map has. */
+/* A list of locations: a statepoint's allocas, or all locations of a stack map. */
 struct packed_list {
   const struct packed_table *table; /* NULL: the record has no list */
   uint32_t number;
@@ -351,7 +351,7 @@ struct packed_list packed_list(const struct packed_table *table, uint32_t number
 
 /* ---- Global roots: packed_roots.c ---- */
 
-/* Goes through the addresses, which ascend. */
+/* Goes through the ascending addresses. */
 struct packed_roots {
   uint64_t address; /* of the one before */
   const uint8_t *next, *end;

@@ -129,7 +129,7 @@ static const uint8_t *take_head(struct packed_block *block) {
   return NULL;
 }
 
-/* Takes a deopt state but for its first value. */
+/* Takes a deopt state except its first value. */
 static void take_new_deopt(struct packed_block *block, uint64_t count) {
   block->deopt_count = 0;
   if (count > block->header.deopt_max)

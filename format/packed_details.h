@@ -1,16 +1,16 @@
 /* packed_details.h - IDs, deopt state, calling conventions, flags and live-outs: the cold part.
  *
  * Most programs have little of this: every record has LLVM's default ID, and no state; calls have
- * the convention of C, or the one that LLVM gives to functions that other files can't call. Where
- * all records agree in all of it, nothing is stored for a record. Otherwise the records are cut
- * into blocks of 1 << shift, each compressed by itself:
+ * the convention of C, or LLVM's for functions that are local to their file. Where all records
+ * agree in all of it, a record takes no bytes. Otherwise the records are cut into blocks of 1 <<
+ * shift, each compressed by itself:
  *
  *   header   struct packed_details_header
- *   ends     u32 of each block: where it ends, in bytes from the first one's start
+ *   ends     u32 of each block: its end, in bytes from the first one's start
  *   blocks
  *
- * A decoded block is a row of streams, of which a column that doesn't differ between records leaves
- * its own empty:
+ * A decoded block is a row of streams. The stream of a column that is equal for all records is
+ * empty:
  *
  *   u32 length of each stream in bytes, then the streams:
  *     ids              varint (zigzag): difference from the record before (the first: from the
@@ -18,19 +18,19 @@
  *     conventions      varint (zigzag): difference from the header's
  *     flags            the same
  *     deopt states     varint: 0 for the state of the record before, but for its first value; else 1
- *                      and how many locations. Then of each varint, the number of its head, and,
+ *                      and the number of locations. Then of each varint, the number of its head, and,
  *                      but for the first, varint (zigzag), its value
- *     first values     varint (zigzag): of each state's first location the value's difference from
- *                      that of the last record that had one
- *     deopt heads      5 bytes: u8 kind, u16 size, u16 register: those that occur
+ *     first values     varint (zigzag): of each state's first location the value, less the one
+ *                      of the last record that had one
+ *     deopt heads      5 bytes: u8 kind, u16 size, u16 register: the distinct ones
  *     live-out counts  varint
  *     live-outs        3 bytes each: u16 register, u8 size
  *
  * Streams keep like with like, and differences turn numbers that count up into runs of ones: both
- * help the compressor. The first deopt value often is a number of the call site, which counts up,
- * or is the ID; the rest, the state of the interpreter, often is the same at the next record. A
- * varint has 7 bits a byte, the lowest first, the high bit set in all but the last. Zigzag is
- * n << 1 ^ n >> 63.
+ * help the compressor. The first deopt value often is a number of the call site, counting up, or is
+ * the ID; the rest, the state of the interpreter, often is the same at the next record. A varint
+ * has 7 bits a byte, the lowest first, the high bit set in all but the last. Zigzag is n << 1 ^ n
+ * >> 63.
  */
 #ifndef STACKPACK_PACKED_DETAILS_H
 #define STACKPACK_PACKED_DETAILS_H
@@ -60,7 +60,7 @@ enum packed_stream_number {
 
 enum packed_codec { PACKED_STORED = 0, PACKED_ZSTANDARD = 1 };
 
-/* Columns of the details: which of them differ between records. */
+/* Columns of the details: the ones that differ between records. */
 enum packed_column {
   PACKED_COLUMN_ID = 1,
   PACKED_COLUMN_CALLING_CONVENTION = 2,
@@ -72,7 +72,7 @@ enum packed_column {
 
 /* The start of the part. */
 struct packed_details_header {
-  uint64_t id; /* this and the next two: of all records whose column doesn't say otherwise */
+  uint64_t id; /* this and the next two: of all records whose column has no other value */
   int32_t calling_convention, flags;
   uint32_t block_size; /* of the largest block, decoded, in bytes */
   uint16_t deopt_max, live_outs_max;
@@ -95,7 +95,7 @@ struct packed_details {
   const uint8_t *live_outs; /* 3 bytes each, as in the stream */
 };
 
-/* Reads the header; that of a table without the part is the default. False: the part is broken. */
+/* Reads the header; the default one for a table without the part. False: the part is broken. */
 bool packed_details_header(const struct packed_table *table, struct packed_details_header *header);
 
 struct packed_stream {
@@ -117,14 +117,14 @@ struct packed_block {
 /* The work space that the two functions below need; 0 if the table has no blocks. */
 size_t packed_details_space(const struct packed_table *table);
 
-/* Where block `number` < header->block_count is stored. */
+/* The place of block `number` < header->block_count. */
 bool packed_block_bytes(const struct packed_table *table,
                         const struct packed_details_header *header, uint32_t number,
                         struct packed_stream *bytes);
 
 /* Decodes the block that record `index` is in; a table without blocks is one block from there on.
  * packed_block_next goes from the block's first record on. False where it is broken. `space` is
- * 8-aligned; `decompress` is not needed for tables that store blocks as they are. */
+ * 8-aligned; `decompress` may be NULL for tables with uncompressed blocks. */
 bool packed_block_open(struct packed_block *block, const struct packed_table *table, uint32_t index,
                        void *space, packed_decompress *decompress);
 bool packed_block_next(struct packed_block *block, struct packed_details *details);

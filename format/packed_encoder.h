@@ -1,7 +1,7 @@
-/* packed_encoder.h - the steps of packed_write, and the results that one leaves for the next.
+/* packed_encoder.h - the steps of packed_write, and the results that they share.
  *
- * packed_write.c runs them in order: each takes the table of safepoints and the results of those
- * before it from the encoder, and appends to parts of the packed table.
+ * packed_write.c runs them in order: each takes the table of safepoints and the results of the
+ * steps before it from the encoder, and appends to parts of the packed table.
  */
 #ifndef STACKPACK_PACKED_ENCODER_H
 #define STACKPACK_PACKED_ENCODER_H
@@ -11,13 +11,14 @@
 
 struct encoder_function {
   uint32_t first;    /* its first record by rule */
-  uint32_t by_rule;  /* how many records follow that are its own by rule */
+  uint32_t by_rule;  /* the number of records after it that are its own by rule */
   uint32_t extra;    /* exceptions that are its own */
   uint32_t stretch;  /* the number of its stretch */
-  uint64_t sequence; /* where its frame size and live sets start in `sequences` */
+  uint64_t sequence; /* the start of its frame size and live sets in `sequences` */
 };
 
-/* What a layout tells: the number of a frame size, and then the live sets of records, by number. */
+/* The contents of a layout: the number of a frame size, and then the live sets of records, by
+ * number. */
 struct encoder_layout {
   const uint64_t *words; /* in `sequences` */
   uint64_t count;
@@ -26,14 +27,14 @@ struct encoder_layout {
 
 /* A stretch of text, as packed.h explains. */
 struct encoder_stretch {
-  uint64_t offset; /* where it starts, from the text's start on */
+  uint64_t offset; /* its start, from the text's start on */
   uint32_t layout; /* ENCODER_GAP: none */
 };
 enum { ENCODER_GAP = UINT32_MAX };
 
 struct encoder {
   const struct safepoints *table;
-  packed_compress *compress; /* NULL: details are stored as they are */
+  packed_compress *compress; /* NULL: details are stored uncompressed */
   bool is_quick;             /* rather soon than small */
   uint64_t address, text_start;
   struct packed_header header; /* each step fills in the fields about its parts */
@@ -42,22 +43,24 @@ struct encoder {
   struct encoder_function *functions;
   struct encoder_stretch *stretches; /* at most two a function */
   uint32_t *positions;               /* by record: in its function's layout */
-  bool *varies;          /* by function: some records' frames are larger than its frame size */
-  uint64_t *frame_sizes; /* distinct, by number: those of functions that vary are the last ones */
+  bool *varies; /* by function: some records' frames are larger than its frame size */
+  uint64_t
+      *frame_sizes; /* distinct, by number: the sizes of functions that vary are the last ones */
   size_t frame_size_count;
   uint64_t *sequences;
   struct encoder_layout *layouts; /* by number */
   uint32_t layout_count;
-  uint64_t *places;    /* of each layout: where it stands in its part, in bytes */
-  uint32_t *locations; /* numbers, by number in the table; UINT32_MAX: not used */
+  uint64_t *places;    /* of each layout: its place in its part, in bytes */
+  uint32_t *locations; /* numbers, by number in the table; UINT32_MAX: unused */
   uint32_t location_count;
-  uint32_t *lists;      /* numbers, by encoder_list_key; UINT32_MAX: not used by a live set */
+  uint32_t *lists;      /* numbers, by encoder_list_key; UINT32_MAX: unused by live sets */
   uint32_t *used_lists; /* the keys, by number */
   uint32_t list_count;
   const char *error;
 };
 
-/* An array of zeros, which is the encoder's. NULL: no memory, which is the encoder's error then. */
+/* An array of zeros, owned by the encoder. NULL if memory runs out, and sets the encoder's
+ * error. */
 void *encoder_array(struct encoder *encoder, uint64_t count, size_t size);
 
 /* A number is too large for the format: that is the encoder's error then. Returns false. */
@@ -68,7 +71,7 @@ static inline uint32_t encoder_list_key(uint64_t item) {
   return safepoint_item_list(item) << 1 | safepoint_item_is_locations(item);
 }
 
-/* The steps that have files of their own. False without memory, or where a number is too large
+/* The steps that have files of their own. False if memory runs out, or where a number is too large
  * for the format. */
 bool packed_write_numbers(struct encoder *encoder); /* of locations and lists */
 bool packed_write_layouts(struct encoder *encoder);

@@ -2,26 +2,26 @@
  *
  * A leaf has the records and the starts of stretches in 16 buckets of text, 256 bytes each mostly:
  *
- *   counts       u64: a nibble for each bucket, how many records are in it
- *   starts       of each stretch that starts here a byte: where
+ *   counts       u64: a nibble for each bucket, the number of its records
+ *   starts       of each stretch that starts here a byte: the place
  *   lows         of each record the low byte of its address
- *   more         u16 for each nibble that is 15: how many more records its bucket has
+ *   more         u16 for each nibble that is 15: the number of further records in its bucket
  *
  * Say a return address is 0x1234 bytes into the text. It is in leaf 1 (0x1234 >> 12), in its bucket
  * 2. The nibbles of the buckets 0 and 1 sum up to the number of records before the bucket, nibble 2
- * says how many lows belong to it, and one comparison of all of these with 0x34 says how many
- * records are below. If the next low is 0x34, the record is found. The same comparison tells how
- * many stretches start before it, and so the function's number, by which its layout is known; and
- * asked for the function's start, which of the records is its first. What is counted from there is
- * the record's position in the layout. For a function that starts in a leaf before, the directory
- * has the position of this leaf's first record.
+ * is the number of its lows, and one comparison of all of these with 0x34 gives the number of
+ * records below. If the next low is 0x34, the record is found. The same comparison gives the number
+ * of stretches that start before it, and so the function's number and its layout; and with the
+ * function's start, the number of its first record. The distance from there is the record's
+ * position in the layout. For a function that starts in a leaf before, the directory has the
+ * position of this leaf's first record.
  */
 #include "format/packed.h"
 
 /* ---- Leaves ---- */
 
-/* What stands in entry `number` <= leaf_count of the directory: how many there are in the leaves
- * before, and the position of the leaf's first record. */
+/* The contents of entry `number` <= leaf_count of the directory: the totals of the leaves before,
+ * and the position of the leaf's first record. */
 struct entry {
   uint32_t full, index, stretch, position;
 };
@@ -42,8 +42,8 @@ static inline uint64_t full_nibbles(uint64_t counts) {
   return counts & counts >> 1 & counts >> 2 & counts >> 3 & 0x1111111111111111u;
 }
 
-/* Takes a leaf apart. (A number that is less in the next entry makes a count of some 2^32, which is
- * too much.) */
+/* Takes a leaf apart. (A smaller number in the next entry makes a count of some 2^32, beyond the
+ * limit.) */
 static inline __attribute__((always_inline)) bool open_leaf(const struct packed_table *table,
                                                             const struct packed_form *form,
                                                             uint32_t number,
@@ -83,7 +83,7 @@ struct bucket {
   uint64_t from, to;
 };
 
-/* Adds to a bucket what is told after the lows. */
+/* Adds to a bucket the further records that are counted after the lows. */
 static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t full_count,
                               unsigned number, struct bucket bucket) {
   for (uint64_t full = full_nibbles(counts); full != 0 && full_count > 0; full &= full - 1) {
@@ -99,8 +99,8 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t ful
   return bucket;
 }
 
-/* Bucket `number` < PACKED_BUCKETS of a leaf. One product tells how many records are before each:
- * byte k of before_even is for bucket 2k, that of before_odd for the one after it. So a second
+/* Bucket `number` < PACKED_BUCKETS of a leaf. One product has the number of records before each:
+ * byte k of before_even is for bucket 2k, byte k of before_odd for the one after it. So a second
  * bucket of the leaf takes no product. */
 static inline __attribute__((always_inline)) struct bucket
 leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
@@ -117,7 +117,7 @@ leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
   return (struct bucket){leaf->count, leaf->count}; /* the counts are broken */
 }
 
-/* How many of the leaf's records are before a place, from the leaf's start on. */
+/* The number of the leaf's records before a place, from the leaf's start on. */
 static inline __attribute__((always_inline)) uint64_t leaf_below(const struct packed_leaf *leaf,
                                                                  uint64_t place) {
   const struct packed_form *form = leaf->form;
@@ -130,7 +130,7 @@ static inline __attribute__((always_inline)) uint64_t leaf_below(const struct pa
                                           bucket.to - bucket.from, form->low_bytes, low);
 }
 
-/* Where record `n` of the leaf stands, from the text's start on. */
+/* The place of record `n` of the leaf, from the text's start on. */
 static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
   const struct packed_form *form = leaf->form;
   unsigned number = 0;
@@ -140,7 +140,7 @@ static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
          (bits_load(leaf->lows + n * form->low_bytes, form->low_bytes) << form->record_shift);
 }
 
-/* Where the last of the leaf's first `n` stretches starts, from the leaf's start on. */
+/* The start of the last of the leaf's first `n` stretches, from the leaf's start on. */
 static inline __attribute__((always_inline)) uint64_t last_start(const struct packed_leaf *leaf,
                                                                  uint64_t n) {
   const struct packed_form *form = leaf->form;
@@ -148,8 +148,8 @@ static inline __attribute__((always_inline)) uint64_t last_start(const struct pa
   return bits_load(end - form->start_bytes, form->start_bytes) << form->start_shift;
 }
 
-/* How many of the leaf's stretches start before a place, from the leaf's start on. Leaves differ in
- * whether they have more than 16, so a loop by 16 would be mispredicted often. */
+/* The number of the leaf's stretches that start before a place, from the leaf's start on. Leaves
+ * differ in whether they have more than 16, so a loop by 16 would be mispredicted often. */
 static inline __attribute__((always_inline)) uint64_t
 leaf_starts_before(const struct packed_leaf *leaf, uint64_t place) {
   const struct packed_form *form = leaf->form;
@@ -175,8 +175,8 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
   return by_index ? entry.index : entry.stretch;
 }
 
-/* The last leaf whose entry's number (by index, or by stretch) is not above `number`; so it is the
- * one that has this number, unless the table is broken. There are leaves. */
+/* The last leaf whose entry's number (by index, or by stretch) is at most `number`; so it has this
+ * number, unless the table is broken. There are leaves. */
 static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number) {
   uint32_t from = 0, to = table->leaf_count - 1;
   while (from < to) {
@@ -202,7 +202,7 @@ static inline __attribute__((always_inline)) bool stretch_layout(const struct pa
   return reference != form->reference_mask;
 }
 
-/* Where a stretch starts; that of all is where the text ends. */
+/* The start of a stretch; number stretch_count has the text's end. */
 static bool stretch_start(const struct packed_table *table, uint32_t number, uint64_t *start) {
   struct packed_leaf leaf;
   if (number == table->stretch_count) {
@@ -258,7 +258,7 @@ static enum packed_answer fill_exception(const struct packed_table *table, const
   return fill_layout(table, &table->form, record);
 }
 
-/* Fills in record `n` of a leaf, which stands at `place` in it. */
+/* Fills in record `n` of a leaf, at `place` in it. */
 static inline __attribute__((always_inline)) enum packed_answer
 fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t place,
      struct packed_record *record) {
@@ -270,9 +270,9 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
     if (bits_load32(exception) == record->index)
       return fill_exception(table, exception, record);
   }
-  /* Whether its stretch starts in this leaf can't be guessed: both cases are computed, without a
-   * branch. (If none starts before it, the last of none is read: some bytes of the leaf before its
-   * starts.) */
+  /* A processor can't predict whether its stretch starts in this leaf: both cases are computed,
+   * without a branch. (If none starts before it, the last of none is read: some bytes of the leaf
+   * before its starts.) */
   const uint64_t starts = leaf_starts_before(leaf, place);
   const uint64_t from_before = starts == 0 ? UINT64_MAX : 0; /* a mask */
   const uint64_t start = (last_start(leaf, starts) + 1) & ~from_before;
@@ -281,7 +281,7 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
   return fill_layout(table, leaf->form, record);
 }
 
-/* Which of the two other answers holds for an offset that has no record. */
+/* The answer for an offset without a record. */
 static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
   const struct packed_form *form = &table->form;
   struct packed_leaf leaf;

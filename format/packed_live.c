@@ -1,38 +1,37 @@
-/* packed_live.c - reads layouts: what is live at a function's records.
+/* packed_live.c - reads layouts: the live slots at a function's records.
  *
  * A layout is for a function, or for several that are alike. It has the number of the frame size,
- * and then a chain of *groups*, mostly of one. Each group has some of the function's *slots*, which
- * are the locations that are live anywhere in it, and tells by itself which of these are live at
- * the record of each position.
+ * and then a chain of *groups*, mostly of one. Each group has some of the function's *slots* (the
+ * locations that are live anywhere in it), and has for the record of each position the live ones of
+ * these.
  *
  *   positions    of each position the number of its row, the last one's first: before the head
- *   head         the first location, how many plain slots and rows; if the head is extended: how many slots
+ *   head         the first location, the numbers of plain slots and rows; if the head is extended: of slots
  *                that may be derived, and assignments
- *   next         if another group follows: how far after this one
- *   numbers      of each slot whose location isn't told by the first one: how far after it
+ *   next         if another group follows: the distance to it
+ *   numbers      of each slot whose location doesn't follow from the first one: the distance after it
  *   assignments  each gives every slot that may be derived its base, by such a number
- *   rows         each has a bit for each slot, which says whether it is live, and an assignment's number
+ *   rows         each has a bit for each slot, set if it is live, and an assignment's number
  *
  * Most slots only ever hold ordinary references: these are the plain ones. A slot that holds a
  * derived reference anywhere has a base in each assignment; where it holds an ordinary reference,
- * it is its own. A large function's live sets are many, but its slots fall into groups in which few
- * sets occur.
+ * it is its own. A large function's live sets are many, but its slots fall into groups with few
+ * different sets.
  *
- * How wide each field is follows from the head, so that each place is computed, and nothing is
- * searched. One load has a row. One comparison with the part's end covers all of a group. A list of
- * locations is told as the base of a pair: see location_count. What a visit of all pairs goes
- * through is in packed_live.h, in line.
+ * The head gives the width of each field, so that each place is computed, without a search. One
+ * load has a row. One comparison with the part's end covers all of a group. A list of locations is
+ * written as the base of a pair: see location_count. The code for a visit of all pairs is in
+ * packed_live.h, in line.
  *
  * A look-up takes as long as its longest chain of steps that need each other's result. So positions
- * lie before the head, from which their place is told by the number of rows alone: the row's number
- * comes while it is computed where the rows are.
+ * are before the head, at places that depend on the number of rows alone: the row's number is
+ * loaded while the place of the rows is computed.
  */
 #include "format/packed_live.h"
 
 /* ---- Layouts ---- */
 
-/* A head that doesn't end inside the part has no fields, and its end tells that the group is
- * broken. */
+/* A head that ends outside the part has no fields, and its end marks the group as broken. */
 struct packed_head packed_long_head(const struct packed_table *table, uint64_t at) {
   enum { FIELDS = 3, EXTENSION_FIELDS = 2 };
   const uint8_t *bytes = table->layouts;
@@ -81,7 +80,7 @@ bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {
 
 /* ---- Locations ---- */
 
-/* A class as it stands: u16 size, u16 register, u8 kind, 3 bytes of 0, u32 one more than its last
+/* A class in its bytes: u16 size, u16 register, u8 kind, 3 bytes of 0, u32 one more than its last
  * location's number, u32 step between values, i64 value of its first location. */
 static uint32_t class_end(const struct packed_table *table, uint32_t class) {
   return bits_load32(table->classes + (size_t) class * PACKED_CLASS_SIZE + 8);

@@ -1,8 +1,7 @@
 /* packed_live.h - reads groups and their rows, as packed_live.c draws them, in line: a visit of all
- * pairs keeps at hand what it reads.
+ * pairs keeps the fields at hand.
  *
- * A group is read without a branch, unless its head is long: a field that it doesn't have has the
- * value 0.
+ * A group is read without a branch, unless its head is long: missing fields have the value 0.
  */
 #ifndef STACKPACK_PACKED_LIVE_H
 #define STACKPACK_PACKED_LIVE_H
@@ -15,11 +14,11 @@ static inline uint64_t layouts_end(const struct packed_table *table) {
   return table->layouts_size * 8;
 }
 
-/* What a group starts with, and where that ends. */
+/* The head of a group, and its end. */
 struct packed_head {
   uint64_t end;
   uint32_t first, plain, rows;          /* rows, and assignments: less 1 */
-  uint32_t derived, assignments, flags; /* 0 if it isn't extended */
+  uint32_t derived, assignments, flags; /* 0 without the extension */
 };
 enum { HEAD_IS_SCATTERED = 1, HEAD_HAS_NEXT = 2, HEAD_NUMBER_WIDTH_AT = 2 };
 
@@ -51,7 +50,7 @@ static inline struct packed_head read_head(const struct packed_table *table, uin
   return head;
 }
 
-/* Where a group's fields are. */
+/* The places of a group's fields. */
 struct packed_group {
   unsigned number_width;
   uint64_t slots, in_order; /* in_order: so many plain ones have no number */
@@ -77,8 +76,7 @@ read_group(const struct packed_table *table, const struct packed_head *head) {
   return group;
 }
 
-/* Where the next group starts, of which the distance is at a bit; UINT64_MAX: the table is
- * broken. */
+/* The start of the next group, by the distance at a bit; UINT64_MAX: the table is broken. */
 static inline uint64_t next_start(const struct packed_table *table, uint64_t at) {
   const uint64_t distance = bits_from(table->layouts, at) & table->next_mask;
   return distance == 0 ? UINT64_MAX : at + distance;
@@ -86,7 +84,7 @@ static inline uint64_t next_start(const struct packed_table *table, uint64_t at)
 
 /* ---- Pairs ---- */
 
-/* A slot's location and its base's, by how far after the group's first location they are. */
+/* A slot's location and its base's, as distances from the group's first location. */
 struct packed_distances {
   uint64_t base, derived;
 };
@@ -101,7 +99,7 @@ static inline struct packed_pairs broken_pairs(const struct packed_table *table)
 }
 
 /* The field that has the number of a position's row. The fields of all positions end at the bit
- * `positions_end`, that of position 0 as the last one.
+ * `positions_end`, position 0's as the last one.
  *
  * Rows are numbered as they first come, so position p has one of the first p + 1, and its number
  * takes no more bits than that. */
@@ -113,8 +111,8 @@ position_field(uint64_t positions_end, uint32_t position, uint32_t rows) {
   return (struct packed_field){positions_end - all, width};
 }
 
-/* The pairs of the group at a bit of the part: what is live of its slots at a position, whose field
- * is before the bit `positions_end`. */
+/* The pairs of the group at a bit of the part: its live slots at a position, whose field is before
+ * the bit `positions_end`. */
 static inline __attribute__((always_inline)) struct packed_pairs
 group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions_end,
             uint32_t position) {
@@ -150,31 +148,31 @@ group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions
   };
 }
 
-/* The pairs at a position of a layout: those of its first group. */
+/* The pairs at a position of a layout: the pairs of its first group. */
 static inline __attribute__((always_inline)) struct packed_pairs
 layout_pairs(const struct packed_table *table, uint32_t layout, uint32_t position) {
   const uint64_t start = (uint64_t)layout * 8;
   return group_pairs(table, start + table->frame_width, start, position);
 }
 
-/* Of the live slots those that are plain. */
+/* The plain ones of the live slots. */
 static inline uint64_t live_plain(const struct packed_pairs *pairs) {
   return pairs->live & (((uint64_t)1 << pairs->plain) - 1);
 }
 
-/* Locations are told by how far their numbers are after the group's first one. */
+/* Locations are numbered by their distance from the group's first one. */
 static inline uint64_t distance_at(const struct packed_pairs *pairs, uint64_t at) {
   return bits_from(pairs->table->layouts, at) & pairs->number_mask;
 }
 
-/* That of a plain slot. */
+/* The distance of a plain slot. */
 static inline uint64_t plain_distance(const struct packed_pairs *pairs, uint64_t slot) {
   return slot < pairs->in_order
              ? slot
              : distance_at(pairs, pairs->numbers_at + slot * pairs->number_width);
 }
 
-/* Those of a slot that may hold a derived reference, and of its base. */
+/* The distances of a slot that may hold a derived reference, and of its base. */
 static inline struct packed_distances slot_distances(const struct packed_pairs *pairs,
                                                      uint64_t slot) {
   const uint64_t fields = slot * pairs->number_width;
@@ -187,14 +185,14 @@ static inline uint32_t plain_location(const struct packed_pairs *pairs, uint64_t
   return pairs->first + (uint32_t)plain_distance(pairs, slot);
 }
 
-/* The pair of a slot that may hold a derived reference. The base may stand for a list. */
+/* The pair of a slot that may hold a derived reference. The base may be a list's number. */
 static inline struct packed_pair slot_pair(const struct packed_pairs *pairs, uint64_t slot) {
   const struct packed_distances distances = slot_distances(pairs, slot);
   return (struct packed_pair){pairs->first + (uint32_t)distances.base,
                               pairs->first + (uint32_t)distances.derived};
 }
 
-/* Whether a pair is one of references. If not, its base stands for a list, or pairs->bad. */
+/* Whether a pair is one of references. If not, its base is a list's number, or pairs->bad. */
 static inline bool is_references(struct packed_pairs *pairs, struct packed_pair pair) {
   const struct packed_table *table = pairs->table;
   if (__builtin_expect(pair.base < table->location_count, 1))

@@ -1,8 +1,8 @@
-/* packed_open.c - opens a packed table: the header, and where each part is.
+/* packed_open.c - opens a packed table: the header, and the place of each part.
  *
- * Opening reads the header alone. Each part's size is told there, so that a part which is absent
- * costs nothing, and one that this reader doesn't know can be passed over. What a look-up needs
- * follows from a few numbers, and is computed once.
+ * Opening reads the header alone. It has each part's size, so that an absent part costs nothing,
+ * and an unknown one can be passed over. The numbers for look-ups follow from a few others, and are
+ * computed once.
  */
 #include "format/checksum.h"
 #include "format/packed.h"
@@ -15,7 +15,7 @@ uint32_t packed_header_checksum(const uint8_t *bytes, size_t size) {
   return checksum32_around_zeros(bytes, at, bytes + after, size - after);
 }
 
-/* Reads the fixed fields from bytes that may be anything. */
+/* Reads the fixed fields from any bytes. */
 static enum packed_error read_header(const uint8_t *bytes, size_t size,
                                      struct packed_header *header) {
   if (size < sizeof *header)
@@ -36,8 +36,7 @@ static enum packed_error read_header(const uint8_t *bytes, size_t size,
 
 static bool is_size(uint8_t size, uint8_t most) { return size >= 1 && size <= most; }
 
-/* Whether the widths are such that what is computed from them can't overflow. One load has a
- * group's head. */
+/* Whether the widths are in range: sums of them can't overflow. One load has a group's head. */
 static bool widths_agree(const struct packed_header *header) {
   return header->bucket_shift < 60 && header->record_shift <= header->bucket_shift &&
          header->start_shift <= header->bucket_shift && header->index_width <= 32 &&
@@ -166,7 +165,7 @@ static bool can_read_starts(const struct packed_table *table, const uint8_t *end
          (uint64_t)(end - table->leaves) >= table->leaves_size + PACKED_USUAL_STARTS;
 }
 
-/* Frames are told in a format of their own. */
+/* Frames have a format of their own. */
 static bool open_frames(struct packed_table *table, const struct parts *parts) {
   table->frames_size = parts->sizes[PACKED_FRAMES];
   table->has_frames = table->frames_size > 0;
@@ -177,7 +176,7 @@ static bool open_frames(struct packed_table *table, const struct parts *parts) {
                      table->stretch_count, table->record_count);
 }
 
-/* The first class is that of nearly all locations: it is kept at hand. */
+/* The first class has nearly all locations: it is kept at hand. */
 static void open_classes(struct packed_table *table) {
   const uint8_t *class = table->classes;
   if (table->class_count == 0)

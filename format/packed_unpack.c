@@ -14,8 +14,8 @@ struct unpacker {
   struct safepoints *table;
   packed_decompress *decompress;
   void *space;               /* for details */
-  struct packed_block block; /* the one that the next record's details are in */
-  uint64_t details_size;     /* of those that were read: see charge_details */
+  struct packed_block block; /* the block with the next record's details */
+  uint64_t details_size;     /* of the details that were read: see charge_details */
   uint32_t layout;           /* of the record before; */
   uint64_t layout_groups;    /* its groups, 0 before the first record; */
   uint64_t groups;           /* and of all records: see charge_groups */
@@ -43,7 +43,7 @@ static bool make_room(struct unpacker *unpacker, size_t count) {
 
 /* ---- Functions ---- */
 
-/* Whether a leaf's counts are of as many records and full buckets as the directory says. */
+/* Whether a leaf's counts add up to the directory's numbers of records and full buckets. */
 static bool counts_agree(const struct packed_leaf *leaf) {
   uint64_t records = 0;
   uint32_t full = 0;
@@ -68,8 +68,9 @@ static bool numbers_are_up_to(const uint8_t *numbers, uint64_t count, unsigned s
   return true;
 }
 
-/* Each leaf starts where the one before ends, so that none of the part's bytes is read twice,
- * and all that it has lies in its text: so what stands in it is what a look-up finds there. */
+/* Whether each leaf starts at the end of the one before, so that none of the part's bytes is read
+ * twice, and has all its records and stretches in its text: so a look-up finds the same ones
+ * there. */
 static bool check_leaves(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   const uint8_t *end = packed->leaves;
@@ -104,7 +105,7 @@ static bool ascend(const uint8_t *items, uint32_t count, size_t size, size_t at)
   return true;
 }
 
-/* What is found by bisection is in order. */
+/* Whether the items that are found by bisection are in order. */
 static bool check_order(struct unpacker *unpacker) {
   enum { END_OF_CLASS = 8 };
   const struct packed_table *packed = unpacker->packed;
@@ -221,7 +222,7 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
 
 /* ---- Details ---- */
 
-/* Whether a record is the first of a block. A table without columns has none: then one serves
+/* Whether a record is the first of a block. A table without columns has no blocks: then one serves
  * all. */
 static bool starts_block(const struct unpacker *unpacker, uint32_t index) {
   const struct packed_details_header *header = &unpacker->block.header;
@@ -328,7 +329,7 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
   return safepoints_set_global_roots(unpacker->table, unpacker->words, count);
 }
 
-/* A look-up compares the numbers of a block at once, which finds them only where they ascend. */
+/* A look-up compares the numbers of a block at once, and finds them only where they ascend. */
 static bool check_frames(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
   return !packed->has_frames || frames_are_in_order(&packed->frames) ||

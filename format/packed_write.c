@@ -1,9 +1,9 @@
 /* packed_write.c - builds a packed table: the parts of packed.h, in their order.
  *
- * Which record belongs to which function mostly follows from the addresses: see packed.h. So first
- * the exceptions are found. Then the text is cut into stretches, and each function's layout is put
- * together: the live set of each of its records in order. Equal layouts are written once,
- * and so are those that are the start of another one.
+ * A record's function mostly follows from the addresses: see packed.h. So first the exceptions are
+ * found. Then the text is cut into stretches, and each function's layout is put together: the live
+ * set of each of its records in order. Equal layouts are written once, and a layout that is the
+ * start of another one shares its bytes.
  */
 #include "format/checksum.h"
 #include "format/packed_encoder.h"
@@ -30,7 +30,7 @@ void *encoder_array(struct encoder *encoder, uint64_t count, size_t size) {
   return array;
 }
 
-/* How many low bits are 0 in all of the numbers that or-ed together give `bits`. */
+/* The number of low bits that are 0 in `bits`, an or of numbers. */
 static uint8_t common_shift(uint64_t bits) {
   const unsigned shift = bits == 0 ? 0 : (unsigned)__builtin_ctzll(bits);
   return (uint8_t)(shift < 16 ? shift : 16);
@@ -38,8 +38,8 @@ static uint8_t common_shift(uint64_t bits) {
 
 /* ---- Records and their functions ---- */
 
-/* Counts for each function the records that are its own by rule: those above its start, up to the
- * next function's. Of functions with one start, the last one has them. */
+/* Counts for each function the records that are its own by rule: the ones above its start, up to
+ * the next function's. Of functions with one start, the last one has them. */
 static void count_by_rule(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint32_t record = 0;
@@ -57,8 +57,8 @@ static void count_by_rule(struct encoder *encoder) {
   }
 }
 
-/* Finds each record's position in its function's layout, and lists the records that their function
- * has, but not by rule. Their positions follow those of the records by rule. */
+/* Finds each record's position in its function's layout, and lists the records that are their
+ * function's, but not by rule. Their positions come after the positions by rule. */
 static void find_positions(struct encoder *encoder) {
   struct bit_writer *out = &encoder->parts[PACKED_EXCEPTIONS];
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
@@ -132,7 +132,7 @@ static bool plan_functions(struct encoder *encoder) {
 
 /* ---- Frame sizes ---- */
 
-/* Finds the functions of which some records' frames are larger than the functions' size says. */
+/* Finds the functions with records whose frames are larger than the function's size. */
 static bool find_varying(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   const struct safepoint *last = NULL;
@@ -170,7 +170,7 @@ static bool collect_frame_sizes(struct encoder *encoder) {
   return encoder->error == NULL;
 }
 
-/* Numbers and writes the distinct frame sizes. All ones stand for the unknown size. */
+/* Numbers and writes the distinct frame sizes. All ones are the unknown size. */
 static bool write_frame_sizes(struct encoder *encoder) {
   struct packed_header *header = &encoder->header;
   uint64_t largest = 0, bits = 0;
@@ -203,9 +203,9 @@ static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
 
 /* ---- Layouts ---- */
 
-/* Puts each function's frame size and the live sets of its records together: of those by rule,
- * then of the exceptions. A record among them that is another function's repeats some set: a
- * look-up doesn't lead here. */
+/* Puts each function's frame size and the live sets of its records together: of those by rule, then
+ * of the exceptions. A record among them that is another function's repeats some set: look-ups
+ * never read it. */
 static bool collect_sequences(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint64_t total = 0;
@@ -235,7 +235,7 @@ static bool is_start_of(const struct encoder_layout *start, const struct encoder
          memcmp(start->words, layout->words, start->count * sizeof *start->words) == 0;
 }
 
-/* The order in which a layout comes right before those that it is the start of. */
+/* The order with a layout right before the layouts that it is the start of. */
 static int compare_layouts(const void *a, const void *b) {
   const struct encoder_layout *x = a, *y = b;
   for (uint64_t i = 0; i < x->count && i < y->count; i++)
@@ -261,15 +261,15 @@ static void sort_layouts(const struct encoder *encoder, struct encoder_layout *l
   qsort(layouts, table->function_count, sizeof *layouts, compare_layouts);
 }
 
-/* Of two, the one that rather stands for their common start. The order of layouts is that of live
- * sets' numbers, on which the choice mustn't depend: equal tables give equal bytes. */
+/* The better one of two to represent their common start. Layouts are ordered by live sets' numbers,
+ * and the choice must be independent of these: equal tables give equal bytes. */
 static bool is_better(const struct encoder_layout *layout, const struct encoder_layout *other) {
   return layout->count != other->count ? layout->count < other->count
                                        : layout->function < other->function;
 }
 
 /* Finds for each of the sorted layouts the best one that it is the start of, and that is the start
- * of no other. `ends`: by place, the one after those that it is the start of. */
+ * of no other. `ends`: by place, the end of the layouts that it is the start of. */
 static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, uint32_t *ends,
                        uint32_t count) {
   for (uint32_t i = count; i-- > 0;) {
@@ -300,7 +300,7 @@ static void number_layouts(struct encoder *encoder, const struct encoder_layout 
 }
 
 /* Gives functions the same layout whose live sets are equal, or the start of another's: a layout
- * doesn't tell how many records it is for. */
+ * has no number of records. */
 static bool share_layouts(struct encoder *encoder) {
   const uint32_t functions = encoder->table->function_count;
   struct encoder_layout *sorted = encoder_array(encoder, functions, sizeof *sorted);
@@ -337,7 +337,7 @@ static void write_global_roots(struct encoder *encoder) {
 
 /* ---- Frames ---- */
 
-/* Tells the known facts of frames, by records and stretches. */
+/* Writes the known facts of frames, by records and stretches. */
 static bool write_frames(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);

@@ -9,9 +9,9 @@
 /* Compresses a block into destination[0..capacity), and returns the size, or 0 on failure. */
 typedef size_t packed_compress(void *destination, size_t capacity, const void *source, size_t size);
 
-/* Encodes a finished table into bytes of its own, for a section that will stand at `address`.
- * Without `compress`, the details are stored as they are. Returns NULL, or a text that says what
- * went wrong (static storage). The caller frees *bytes. Equal tables give equal bytes. */
+/* Encodes a finished table into bytes of its own, for a section at `address`. `compress` may be
+ * NULL: the details are stored uncompressed then. Returns NULL, or an error's text (static
+ * storage). The caller frees *bytes. Equal tables give equal bytes. */
 const char *packed_write(const struct safepoints *table, uint64_t address,
                          packed_compress *compress, uint8_t **bytes, size_t *size);
 
@@ -19,8 +19,8 @@ const char *packed_write(const struct safepoints *table, uint64_t address,
 const char *packed_write_quickly(const struct safepoints *table, uint64_t address, uint8_t **bytes,
                                  size_t *size);
 
-/* Adds all records of a packed table to an empty table of safepoints, and finishes it. False:
- * the packed table is broken (table->error), or there is no memory (table->no_memory). */
+/* Adds all records of a packed table to an empty table of safepoints, and finishes it. False: the
+ * packed table is broken (table->error), or memory has run out (table->no_memory). */
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table);
 

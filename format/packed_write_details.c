@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-  RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where records are so large that a block would be */
+  RECORDS_PER_BLOCK_SHIFT = 12, /* fewer where large records would make a large block */
 };
 
 struct details_writer {
@@ -22,7 +22,8 @@ static bool is_statepoint(const struct safepoints *table, const struct safepoint
   return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
 }
 
-/* The ID, convention and flags of the first record that has them. They mostly are all records'. */
+/* The ID, convention and flags of the first record that has them. They mostly hold for all
+ * records. */
 static void choose_defaults(struct details_writer *writer) {
   const struct safepoints *table = writer->table;
   struct packed_details_header *header = &writer->header;
@@ -36,8 +37,8 @@ static void choose_defaults(struct details_writer *writer) {
   header->flags = table->records[i].flags;
 }
 
-/* Which columns are needed, and how long the longest lists are. Records that are no statepoints
- * have no convention and flags: any will do. */
+/* Finds the columns that are needed, and the lengths of the longest lists. Stack maps and patch
+ * points have no convention and flags: any will do. */
 static void choose_columns(struct details_writer *writer) {
   const struct safepoints *table = writer->table;
   struct packed_details_header *header = &writer->header;
@@ -64,7 +65,7 @@ static void choose_columns(struct details_writer *writer) {
   }
 }
 
-/* The number of a location's head in this block, which is appended if it isn't found. */
+/* The number of a location's head in this block, appended if it is new. */
 static uint64_t head_number(struct bit_writer *heads, const struct location *location) {
   enum { HEADS_SEARCHED = 256 };
   const uint64_t count = heads->size / 8 / PACKED_HEAD_SIZE;
@@ -97,7 +98,7 @@ static bool same_but_first(const struct safepoints *table, struct intern_sequenc
   return same_heads(&first, &other);
 }
 
-/* Puts the state of a record after that of `before`, which is NULL at a block's start. */
+/* Writes the state of a record after the state of `before`, which is NULL at a block's start. */
 static void put_deopt(struct details_writer *writer, const struct safepoint *record,
                       const struct safepoint *before, uint64_t *first_value) {
   const struct safepoints *table = writer->table;
@@ -176,7 +177,7 @@ static bool append_block(struct details_writer *writer, const struct bit_writer 
     bit_writer_append(&writer->blocks, block);
     return !writer->blocks.failed;
   }
-  /* A block that can't be compressed grows by less than this. */
+  /* An incompressible block grows by less than this. */
   const size_t capacity = size + size / 64 + 1024;
   struct bit_writer compressed = {.bytes = malloc(capacity)};
   if (compressed.bytes == NULL)
@@ -188,7 +189,8 @@ static bool append_block(struct details_writer *writer, const struct bit_writer 
   return ok;
 }
 
-/* Writes all blocks, of 1 << shift records each. False without memory, or if one is too large. */
+/* Writes all blocks, of 1 << shift records each. False if memory runs out, or if one is too
+ * large. */
 static bool write_blocks(struct details_writer *writer) {
   struct packed_details_header *header = &writer->header;
   const uint32_t records = writer->table->record_count;

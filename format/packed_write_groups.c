@@ -1,11 +1,11 @@
 /* packed_write_groups.c - cuts a layout's slots into groups, and writes them as packed_live.c draws
  * them.
  *
- * A group has a row for each of the sets in which its slots are live together. Slots that come and
+ * A group has a row for each different set of its slots that are live together. Slots that come and
  * go together have few such rows, so a large function is smallest as several groups. To find them,
- * the slots are put in an order in which each is live in nearly the same rows as the one before.
- * Then this sequence is cut where the groups are smallest in all: the best cuts of the first n
- * slots follow from those of fewer slots.
+ * the slots are ordered: each is live in nearly the same rows as the one before. Then this sequence
+ * is cut at the places with the smallest total of groups: the best cuts of the first n slots follow
+ * from the best cuts of fewer slots.
  */
 #include "format/packed_write_groups.h"
 #include "format/array.h"
@@ -19,7 +19,7 @@ enum {
   HEAD_SIZE = 18,    /* in bits, about; */
   EXTENSION = 18,    /* of an extended head; */
   NEXT_SIZE = 20,    /* and the cost of another group, the time to read it included */
-  SMALL = 150,       /* a group that isn't cut */
+  SMALL = 150,       /* a group that stays whole */
   FRUITLESS_MAX = 8, /* slots that may be added to a group in vain */
   /* Of a group of several slots, so that measuring it takes little time. */
   ROWS_MAX = 1024,
@@ -45,23 +45,23 @@ struct row_key {
   uint32_t stamp, row;
 };
 
-/* One layout on its way. The arrays are in one block of memory, which starts with the first of
- * them: see open_writer. */
+/* One layout on its way. The arrays are in one block of memory, from the first of them on: see
+ * open_writer. */
 struct groups_writer {
   const struct live_sets *sets;
   struct group group;
-  struct row_key *keys; /* a hash table, in which only those with this stamp count */
+  struct row_key *keys; /* a hash table, where only keys with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
   uint64_t *live;         /* of each slot: a bit for each row, */
   bool *derived;          /* and whether it has a base other than itself in any */
   uint64_t *best;         /* of the first n slots: the size of their best groups, */
-  uint32_t *cuts;         /* and where the last of these groups begins */
-  uint32_t *order;        /* the slots as they are cut */
+  uint32_t *cuts;         /* and the start of the last of these groups */
+  uint32_t *order;        /* the slots in the order of the cuts */
   uint32_t *rows;         /* by row of all slots: the group's row */
   uint32_t *samples;      /* of each of the group's rows: a row of all slots that gives it */
   uint32_t *row_bases;    /* of each of them: each derived slot's base, or NO_BASE, */
-  uint32_t *live_derived; /* how many of these are bases, */
+  uint32_t *live_derived; /* the number of bases among these, */
   uint32_t *choices;      /* and the assignment that has them */
   uint32_t *bases;        /* of each assignment: a location for each derived slot, or NO_BASE */
 };
@@ -83,7 +83,7 @@ static void start_group(struct groups_writer *writer) {
   memset(writer->rows, 0, writer->sets->rows * sizeof *writer->rows);
 }
 
-/* The row in which a group's row and the base of one more slot come together. */
+/* The row that joins a group's row and the base of one more slot. */
 static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t base) {
   const uint64_t key = (uint64_t)writer->rows[row] << 32 | base;
   uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & writer->keys_mask;
@@ -121,7 +121,7 @@ static void divide_slots(struct groups_writer *writer) {
       group->plain_slots[group->plain++] = group->slots[i];
 }
 
-/* How many bases a row and an assignment have in common; -1: they differ somewhere. */
+/* The number of bases that a row and an assignment have in common; -1: they differ somewhere. */
 static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigned derived) {
   int common = 0;
   for (unsigned i = 0; i < derived; i++) {
@@ -161,8 +161,7 @@ static bool is_too_large(const struct group *group) {
   return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
 }
 
-/* Finds assignments, starting with the rows that have most derived slots. Stops if they are too
- * many. */
+/* Finds assignments, starting with the rows that have most derived slots. Stops at too many. */
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
   uint32_t *base = writer->row_bases;
@@ -187,7 +186,7 @@ static void assign_bases(struct groups_writer *writer) {
 
 /* ---- Sizes ---- */
 
-/* Finds the lowest number of the group's locations and bases, and how many bits all of them take
+/* Finds the lowest number of the group's locations and bases, and the bits that all of them take
  * from there on. */
 static void find_numbers(struct groups_writer *writer) {
   struct group *group = &writer->group;
@@ -240,7 +239,7 @@ static bool plain_differ(const struct groups_writer *writer) {
   return true;
 }
 
-/* Finds how the group is smallest. */
+/* Finds the smallest form of the group. */
 static void measure_group(struct groups_writer *writer) {
   struct group *group = &writer->group;
   group->size = TOO_LARGE;
@@ -269,7 +268,7 @@ static void measure_group(struct groups_writer *writer) {
 
 /* ---- Cutting ---- */
 
-/* In how many rows one of two slots is live, but not the other. */
+/* The number of rows in which exactly one of two slots is live. */
 static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
   uint32_t bits = 0;
   for (size_t i = 0; i < words; i++)
@@ -277,7 +276,7 @@ static uint32_t difference(const uint64_t *a, const uint64_t *b, size_t words) {
   return bits;
 }
 
-/* Finds in which rows slots are live, and which are derived. */
+/* Finds the rows in which slots are live, and the derived slots. */
 static void read_slots(struct groups_writer *writer) {
   const uint32_t slots = writer->sets->slots, rows = writer->sets->rows;
   const size_t words = rows / 64 + 1;
@@ -453,7 +452,7 @@ static struct group_head put_group(const struct groups_writer *writer, struct bi
   };
 }
 
-/* Writes all slots as they are cut, from the last group on. */
+/* Writes all slots, group by group, from the last group on. */
 static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
                        struct group_heads *heads) {
   uint32_t from, to = writer->sets->slots;
@@ -470,7 +469,7 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
   return !bodies->failed;
 }
 
-/* Makes the arrays, all zeros, in one block of memory: those of the widest items first. The
+/* Makes the arrays, all zeros, in one block of memory: the arrays of the widest items first. The
  * block starts with `keys`, and is to be freed. */
 static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
   const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;

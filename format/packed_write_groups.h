@@ -1,18 +1,18 @@
-/* packed_write_groups.h - a step of packed_write_layouts.c: cuts a layout's slots into groups,
- * and writes each of them but for its head. The heads are written once their widths are known. */
+/* packed_write_groups.h - a step of packed_write_layouts.c: cuts a layout's slots into groups, and
+ * writes each of them except its head. The heads are written after their widths are chosen. */
 #ifndef STACKPACK_PACKED_WRITE_GROUPS_H
 #define STACKPACK_PACKED_WRITE_GROUPS_H
 
 #include "format/packed.h"
 
-/* The live slots of a function's records. Numbers stand for locations. */
+/* The live slots of a function's records. Locations are numbers. */
 struct live_sets {
   uint32_t slots, rows, positions;
-  uint32_t location_count;   /* from there on numbers stand for lists, which derived slots have */
+  uint32_t location_count;   /* numbers from there on are lists', in derived slots */
   const uint32_t *locations; /* of each slot; they ascend */
-  const uint32_t *bases;     /* bases[slot * rows + row], or NO_BASE if it isn't live in this row */
+  const uint32_t *bases;     /* bases[slot * rows + row], or NO_BASE if it is dead in this row */
   const uint32_t *row_of;    /* of each position; they first come in order */
-  bool is_quick;             /* groups needn't be the smallest ones */
+  bool is_quick;             /* groups may be larger than the smallest ones */
 };
 enum { NO_BASE = UINT32_MAX };
 
@@ -40,7 +40,7 @@ struct group_heads {
 };
 
 /* Writes the slots as groups: their bodies to `bodies`, their heads to `heads`, the last one
- * without has_next. False without memory. */
+ * without has_next. False if memory runs out. */
 bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
                   struct group_heads *heads);
 

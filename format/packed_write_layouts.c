@@ -1,11 +1,11 @@
 /* packed_write_layouts.c - writes layouts, as packed_live.c draws them.
  *
- * A function's live sets are known by their numbers. Here they become pairs of a slot and its base
- * at a row, one row for each distinct set. (At one record a location holds one value, so it is
- * derived in one pair at most. Should a stack map say otherwise, the location gets a slot for each
- * pair.) packed_write_groups.c cuts the slots into groups.
+ * A function's live sets are numbers so far. Here they become pairs of a slot and its base at a
+ * row, one row for each distinct set. (At one record a location holds one value, so it is derived
+ * in one pair at most. If a stack map breaks this rule, the location gets a slot for each pair.)
+ * packed_write_groups.c cuts the slots into groups.
  *
- * The widths of heads' fields are chosen when all groups are known; then the heads are written.
+ * The widths of heads' fields are chosen after all groups are written; then the heads are written.
  */
 #include "format/packed_encoder.h"
 #include "format/packed_write_groups.h"
@@ -16,7 +16,7 @@ enum {
   SLOTS_AT_ONCE = 256 /* that are cut into groups: a layout's writer has bounded memory */
 };
 
-/* A live slot: its location's number, which of the location's slots it is, its row, and its
+/* A live slot: its location's number, its number among the location's slots, its row, and its
  * base. */
 struct live_slot {
   uint32_t location, copy, row, base;
@@ -93,7 +93,7 @@ static void sort_live(struct layouts_writer *writer) {
     qsort(live, writer->live_count, sizeof *live, compare_live);
 }
 
-/* Collects the rows of a layout's distinct sets, in the order in which they first come. */
+/* Collects the rows of a layout's distinct sets, in the order of their first use. */
 static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const uint64_t *live,
                          uint64_t count) {
   writer->live_count = writer->rows = 0;
@@ -116,8 +116,8 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 
 /* ---- Groups ---- */
 
-/* Puts the next SLOTS_AT_ONCE slots, or those that are left, into a matrix. Moves *next on, from
- * the first slot in `live` to the one after the last. */
+/* Puts the next SLOTS_AT_ONCE slots, or the rest of them, into a matrix. Moves *next on, from the
+ * first slot in `live` to the one after the last. */
 static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
   const uint32_t rows = writer->rows;
   const struct live_slot *last = NULL;
@@ -148,7 +148,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
   return true;
 }
 
-/* Writes a layout but for its heads, which are added to `heads`. */
+/* Writes a layout except its heads, and adds these to `heads`. */
 static bool write_bodies(struct layouts_writer *writer, uint64_t number,
                          const struct encoder_layout *layout) {
   const uint64_t positions = layout->count - 1;
@@ -203,7 +203,7 @@ static uint64_t head_width(const struct group_head *head, unsigned first_width,
   return first_width + PACKED_HEAD_WIDTH + (is_extended ? PACKED_EXTENSION_WIDTH : 0);
 }
 
-/* The width of the first location's field with which all heads are shortest. */
+/* The width of the first location's field that makes all heads shortest. */
 static uint8_t choose_first_width(const struct group_heads *heads, unsigned long_width) {
   enum { WIDTH_MAX = 12 };
   uint64_t least = UINT64_MAX;
@@ -260,8 +260,7 @@ static void copy_bits(struct bit_writer *out, const struct bit_writer *bits, uin
 
 /* ---- All ---- */
 
-/* The width of the distance from its own field to the next group, of which the longest one is
- * told. */
+/* The width of the distance from its own field to the next group, given the longest distance. */
 static uint8_t choose_next_width(const struct group_heads *heads) {
   enum { WIDTH_MAX = 32 };
   uint64_t most = 0;
@@ -314,8 +313,8 @@ static uint64_t join_with(const struct layouts_writer *writer, uint8_t shift) {
   return size + (uint64_t)header->stretches * header->reference_bytes;
 }
 
-/* Layouts at even places, or at multiples of 4, are larger; but there may be a byte less to tell
- * each stretch's place. */
+/* Layouts at even places, or at multiples of 4, are larger; but each stretch's place may take a
+ * byte less. */
 static void place_layouts(const struct layouts_writer *writer) {
   enum { SHIFTS = 3 };
   uint64_t least = UINT64_MAX;

@@ -1,12 +1,12 @@
 /* packed_write_leaves.c - writes directory and leaves, as packed_find.c draws them.
  *
- * How much text a bucket has is chosen so that both are smallest. Mostly that is 256 bytes, as then
- * a record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would take
- * more than the records.
+ * A bucket's bytes of text are chosen for the smallest total of both. Mostly that is 256 bytes, as
+ * then a record's place in its bucket is a byte; in a sparse text a leaf's counts and entry would
+ * take more than the records.
  */
 #include "format/packed_encoder.h"
 
-/* An entry of the directory: how many of each are in the leaves before; */
+/* An entry of the directory: the number of each in the leaves before; */
 struct leaf_place {
   uint64_t full, index, stretch;
   uint64_t position; /* of the leaf's first record, in the last stretch that starts before */
@@ -34,13 +34,13 @@ static unsigned low_bytes_for(unsigned bucket_shift, unsigned record_shift) {
 
 enum { LEAST_SHIFT = 4, MOST_SHIFT = 59 };
 
-/* What buckets of a size have: how many are full, and the price of reading them. */
+/* The costs of buckets of a size: the number of full ones, and the price of reading them. */
 struct buckets {
   uint64_t full;
-  uint64_t steps; /* after the first one, in which 16 bytes of lows are compared; of all records */
+  uint64_t steps; /* after the first one, a comparison of 16 bytes of lows; of all records */
 };
 
-/* How many steps a look-up takes in a bucket after the first one: see bits_numbers_below. */
+/* The number of steps of a look-up in a bucket after the first one: see bits_numbers_below. */
 static unsigned steps_in(uint64_t records, unsigned low_bytes) {
   enum { BYTES_AT_ONCE = 16 };
   unsigned halvings = 0;
@@ -58,8 +58,8 @@ static void add_bucket(const struct encoder *encoder, struct buckets *buckets, u
   buckets->steps += steps_in(records, low_bytes_for(shift, record_shift)) * records;
 }
 
-/* Goes through the records once, with buckets of all sizes: where the record before has another
- * highest bits, its bucket ends, and so do all smaller ones. */
+/* Goes through the records once, with buckets of all sizes: at a record with other highest bits
+ * than the one before, the bucket ends, and so do all smaller ones. */
 static void count_buckets(const struct encoder *encoder, struct buckets buckets[MOST_SHIFT + 1]) {
   const uint32_t count = encoder->table->record_count;
   uint32_t first[MOST_SHIFT + 1] = {0};
@@ -87,7 +87,7 @@ static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift, 
 }
 
 /* A step of reading takes some 8 % of a look-up's time, and so is worth about as much of a table,
- * which has some 3 bytes a record. */
+ * at some 3 bytes a record. */
 static void choose_bucket(struct encoder *encoder) {
   enum { STEPS_A_BYTE = 2 };
   struct packed_header *header = &encoder->header;
@@ -119,7 +119,7 @@ static void put_number(struct bit_writer *bits, uint64_t number, unsigned bytes)
   bit_writer_put(bits, number, bytes * 8);
 }
 
-/* Appends how many of the records [from, to), which are in one leaf, each bucket has. */
+/* Appends each bucket's number of the records [from, to), all in one leaf. */
 static void put_counts(struct encoder *encoder, uint32_t from, uint32_t to,
                        uint32_t counts[PACKED_BUCKETS]) {
   struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
@@ -130,7 +130,8 @@ static void put_counts(struct encoder *encoder, uint32_t from, uint32_t to,
     bit_writer_put(leaves, counts[i] < PACKED_BUCKET_FULL ? counts[i] : PACKED_BUCKET_FULL, 4);
 }
 
-/* Appends what full buckets have more, and counts these buckets. False: too many in a bucket. */
+/* Appends the further records of full buckets, and counts these buckets. False: too many in a
+ * bucket. */
 static bool put_more(struct encoder *encoder, const uint32_t counts[PACKED_BUCKETS],
                      uint64_t *full) {
   for (unsigned i = 0; i < PACKED_BUCKETS; i++) {
@@ -166,7 +167,7 @@ static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
   return put_more(encoder, counts, &entry[1].full);
 }
 
-/* Counts how many records and stretches are in the leaves before each, and writes the leaves. */
+/* Counts the records and stretches in the leaves before each, and writes the leaves. */
 static bool put_leaves(struct encoder *encoder, struct leaf_place *entries, uint64_t leaves) {
   const struct packed_header *header = &encoder->header;
   const unsigned leaf_shift = header->bucket_shift + 4u;

@@ -1,10 +1,9 @@
 /* packed_write_numbers.c - gives every location of a program a small number.
  *
  * Almost all locations are spill slots at multiples of 8 from the stack pointer. So locations are
- * numbered by class: those of one kind, size and register whose values go up in equal steps. A
- * class takes 24 bytes however many locations it has, and the number of a slot is its place in the
- * class: the slots of one function get numbers that follow each other, and a layout needs only the
- * first.
+ * numbered by class: locations of one kind, size and register whose values go up in equal steps. A
+ * class of any size takes 24 bytes, and the number of a slot is its place in the class: the slots
+ * of one function get numbers that follow each other, and a layout needs only the first.
  *
  * Values of a class that no record uses waste numbers, so a wide gap starts a new class.
  */
@@ -12,7 +11,7 @@
 
 enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
 
-/* A location that is used. Those of one kind, register and size are a family, and may be in one
+/* A location that is used. Locations of one kind, register and size are a family, and may be in one
  * class. */
 struct used {
   uint64_t family; /* as the words of a location begin, and a class does */

@@ -194,8 +194,8 @@ static int compare_live(const struct safepoints *table, uint32_t a, uint32_t b) 
   return x.count < y.count ? -1 : x.count > y.count;
 }
 
-/* Orders different records of one address and function by their contents, so that the order doesn't
- * depend on the contents' numbers, which differ between a raw and a packed program. */
+/* Orders different records of one address and function by their contents, so that the order is
+ * independent of the contents' numbers: these differ between a raw and a packed program. */
 static int compare_contents(const void *a, const void *b, void *context) {
   const struct safepoints *table = context;
   const struct safepoint *x = a, *y = b;
@@ -266,7 +266,7 @@ static void sort_records(struct safepoints *table) {
   }
 }
 
-/* Counts each function's records, which are in order. */
+/* Counts each function's records; they are in order. */
 static void count_records(struct safepoints *table) {
   for (uint32_t i = 0; i < table->function_count; i++)
     table->functions[i].records = 0;
@@ -301,8 +301,8 @@ void safepoints_remove(struct safepoints *table, const bool *is_removed) {
   count_records(table);
 }
 
-/* The end of the innermost range that contains an address, of which there are `count` that start up
- * to it; 0 if none does. Symbols may lie within each other, but not deeper than this. */
+/* The end of the innermost range that contains an address; `count` ranges start up to it; 0 if none
+ * contains it. Symbols may be nested, but not deeper than this. */
 static uint64_t end_of_range(const struct code_range *ranges, size_t count, uint64_t address) {
   enum { DEPTH = 64 };
   for (size_t depth = 0; count > 0 && depth < DEPTH; depth++)
@@ -327,7 +327,7 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 }
 
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {
-  size_t started = 0; /* how many ranges start up to the function */
+  size_t started = 0; /* the number of ranges that start up to the function */
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
     while (started < count && ranges[started].start <= function->address)

@@ -1,10 +1,10 @@
 /* safepoints.h - all records of one program, sorted, each thing said once: the encoder's input.
  *
  * LLVM's stack maps and the packed table are two spellings of the same facts. This is the form
- * between them, in memory: functions by address, records by address, and whatever repeats
- * (locations, sets of live references, deopt states) as the number of an interned sequence. A
- * reader fills it (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it
- * in order, the encoder writes it, and tools print and compare it.
+ * between them, in memory: functions by address, records by address, and repeated parts (locations,
+ * sets of live references, deopt states) as numbers of interned sequences. A reader fills it
+ * (safepoints_add_v3, packed_unpack in packed_write.h), safepoints_finish puts it in order, the
+ * encoder writes it, and tools print and compare it.
  *
  * A record keeps its address, ID, calling convention, flags, deopt state and live-outs in order; a
  * statepoint its (base, derived) pairs as a set and its allocas in order; any other record its
@@ -21,8 +21,8 @@
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 
-/* How to tell a statepoint's record, which has no mark of its own, from a stack map's or patch
- * point's. */
+/* The rule that distinguishes a statepoint's record from a stack map's or patch point's, as it has
+ * no mark of its own. */
 enum statepoint_rule {
   /* By its form: constants that make sense, then pairs, then direct locations; it has no live-outs;
    * and a call may return to its address, unless it has LLVM's ID of statepoints. */
@@ -45,8 +45,8 @@ struct safepoint_function {
   uint64_t frame_size;
   uint32_t first_record; /* its records, before and after sorting: see safepoints_finish */
   uint32_t records;
-  uint64_t unlike; /* address of a record that has a statepoint's form, but isn't one: no call may
-                      return there; 0: there is none */
+  uint64_t
+      unlike; /* address of a record in a statepoint's form that is none: no call may return there; 0: there is none */
 };
 
 struct safepoint {
@@ -58,7 +58,7 @@ struct safepoint {
   uint32_t live;      /* sequence of items in `live` */
   uint32_t deopt;     /* sequence of locations' numbers in `lists` */
   uint32_t live_outs; /* sequence of register << 8 | size in `lists` */
-  uint32_t frame;     /* 1 + sequence of facts in `frames` (frames.h); 0: they aren't known */
+  uint32_t frame;     /* 1 + sequence of facts in `frames` (frames.h); 0: they are unknown */
 };
 
 /* An item of a live set: a pair (the numbers of two locations), or a whole list: the allocas of a
@@ -72,7 +72,8 @@ static inline uint32_t safepoint_item_base(uint64_t item) { return (uint32_t)(it
 static inline uint32_t safepoint_item_derived(uint64_t item) { return (uint32_t)item; }
 static inline uint32_t safepoint_item_list(uint64_t item) { return (uint32_t)item; }
 
-/* How many locations are found without a look into the set of all: programs have a few hundred. */
+/* The number of locations that are found before a look into the set of all: programs have a few
+ * hundred. */
 enum { SAFEPOINT_RECENT_SHIFT = 9, SAFEPOINT_RECENT = 1 << SAFEPOINT_RECENT_SHIFT };
 
 struct safepoints {
@@ -81,8 +82,8 @@ struct safepoints {
   uint32_t function_count, record_count;
   size_t function_capacity, record_capacity;
 
-  uint16_t machine;  /* e_machine of the ELF file that it is of; 0: not known */
-  uint64_t code_end; /* where its executable segments end; 0: not known */
+  uint16_t machine;  /* e_machine of its ELF file; 0: unknown */
+  uint64_t code_end; /* the end of its executable segments; 0: unknown */
 
   uint64_t *global_roots; /* addresses of variables that hold references: sorted, none twice */
   uint32_t global_root_count;
@@ -108,23 +109,22 @@ struct safepoints {
 /* An empty table is all zeros. */
 void safepoints_free(struct safepoints *table);
 
-/* Adds all records of a section of LLVM stack maps; addresses are already those of the linked
- * file. */
+/* Adds all records of a section of LLVM stack maps; its addresses are already the linked file's. */
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        const struct statepoint_signs *signs);
 
-/* Makes copies of addresses[0..count), in any order, the table's global roots. False without
- * memory. */
+/* Makes copies of addresses[0..count), in any order, the table's global roots. False if memory runs
+ * out. */
 bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addresses, size_t count);
 
-/* For readers: add a function, then its records. Each returns false without memory. */
+/* For readers: add a function, then its records. Each returns false if memory runs out. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
 bool safepoints_add_record(struct safepoints *table, struct safepoint record);
-/* Each of these returns a number; without memory INTERN_FAILED, and table->no_memory is set. */
+/* Each of these returns a number; INTERN_FAILED if memory runs out, and table->no_memory is set. */
 uint32_t safepoints_add_location(struct safepoints *table, struct location location);
 uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count);
-/* Sorts items[0..pairs) and interns them, followed by the list item, if that isn't 0: the array
- * has room for it. INTERN_FAILED without memory. */
+/* Sorts items[0..pairs) and interns them, followed by the list item, unless that is 0: the array
+ * has room for it. INTERN_FAILED if memory runs out. */
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
                              uint64_t list_item);
 
@@ -133,18 +133,18 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
 
-/* Gives each function of a finished table that has no end yet the end of the range, of those
- * sorted by start, that contains its start. */
+/* Gives each function of a finished table that lacks an end the end of the range (they are sorted
+ * by start) that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);
 
 /* Lets code go on to the next multiple of the functions' alignment (at most 16 bytes): the bytes
- * between are padding, if none of the ranges, which are sorted, starts there. (The return
- * address of a last call that doesn't return is in this padding, too.) */
+ * between are padding, if none of the sorted ranges starts there. (The return address of a noreturn
+ * call at a function's end is in this padding, too.) */
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named);
 
-/* Takes records out of a finished table: those for which is_removed, by record, holds. Functions
- * stay, and so do their extents: the addresses of removed records remain inside. */
+/* Takes records out of a finished table: the ones with is_removed, by record. Functions stay, and
+ * so do their extents: the addresses of removed records remain inside. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed);
 
 /* The number of a finished table's first function at an address; function_count if there is

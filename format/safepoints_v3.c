@@ -26,9 +26,9 @@ struct statepoint_form {
 };
 
 /* LLVM's StackMaps::recordStatepoint writes calling convention, flags and the number of deopt
- * values, these values, the (base, derived) pairs, and allocas, which are the only direct locations
- * among the last two. It writes no count of pairs: so the allocas are the direct locations at the
- * end, less one if the rest can't be paired. */
+ * values, these values, the (base, derived) pairs, and allocas: of the last two, only allocas are
+ * direct locations. It writes no count of pairs: so the allocas are the direct locations at the
+ * end, less one if the rest is odd. */
 static bool statepoint_form(const struct location *locations, unsigned count,
                             enum statepoint_rule rule, struct statepoint_form *form) {
   if (count < 3)
@@ -126,7 +126,7 @@ static bool read_locations(struct reader *reader, const struct stackmap_v3_recor
   return true;
 }
 
-/* Takes a record's locations apart; as a statepoint's, if the rule and they say so. */
+/* Takes a record's locations apart; as a statepoint's, by the rule and the locations. */
 static bool take_apart(struct reader *reader, const struct stackmap_v3_record *raw,
                        enum statepoint_rule rule, struct contents *contents) {
   struct safepoints *table = reader->table;
@@ -170,7 +170,7 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
   return true;
 }
 
-/* Whether a record that has a statepoint's form is none, by where it stands. */
+/* Whether a record in a statepoint's form is none, by its place. */
 static bool is_unlike(const struct reader *reader, const struct stackmap_v3_record *raw,
                       uint64_t address) {
   const struct statepoint_signs *signs = reader->signs;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* How many of count items, which are of `size` bytes and sorted by the uint64_t at `offset` of
- * each, have there at most `key`. */
+/* The number of the count items with at most `key` in the uint64_t at `offset` of each. They have
+ * `size` bytes and are sorted by that number. */
 static inline size_t search_up_to(const void *items, size_t count, size_t size, size_t offset,
                                   uint64_t key) {
   size_t from = 0, to = count;
@@ -23,13 +23,13 @@ static inline size_t search_up_to(const void *items, size_t count, size_t size, 
   return from;
 }
 
-/* The same by a member's name; and how many items have less than `key` there. */
+/* The same by a member's name; and the number of items with less than `key` there. */
 #define SEARCH_UP_TO(items, count, member, key)                                                    \
   search_up_to(items, count, sizeof *(items), offsetof(__typeof__(*(items)), member), key)
 #define SEARCH_BELOW(items, count, member, key)                                                    \
   ((key) == 0 ? 0 : SEARCH_UP_TO(items, count, member, (key)-1))
 
-/* How many of sorted words are less than `key`. */
+/* The number of sorted words less than `key`. */
 static inline size_t search_words_below(const uint64_t *words, size_t count, uint64_t key) {
   return key == 0 ? 0 : search_up_to(words, count, sizeof *words, 0, key - 1);
 }

@@ -1,4 +1,4 @@
-/* stackmap_v3.c - see stackmap_v3.h for the layout that is read here. */
+/* stackmap_v3.c - see stackmap_v3.h for the layout. */
 #include "format/stackmap_v3.h"
 
 #include "format/bits.h"
@@ -17,7 +17,7 @@ static bool fail(struct stackmap_v3_reader *reader, const char *error, size_t po
   return false;
 }
 
-/* Steps over `count` items of `item_size` bytes; *start gets where they stand. */
+/* Steps over `count` items of `item_size` bytes; *start gets their place. */
 static bool take(struct stackmap_v3_reader *reader, uint64_t count, size_t item_size, size_t *start,
                  const char *error) {
   if (count > (reader->size - reader->position) / item_size)
@@ -35,7 +35,7 @@ static bool align(struct stackmap_v3_reader *reader, const char *error) {
   return true;
 }
 
-/* Linkers fill the gaps between maps with zeros. They align maps to 8 bytes, not always more. */
+/* Linkers fill the gaps between maps with zeros. They align maps to 8 bytes at least. */
 static bool skip_padding(struct stackmap_v3_reader *reader) {
   while (reader->position < reader->size && reader->bytes[reader->position] == 0)
     reader->position++;
@@ -132,7 +132,7 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
     location->reg = 0;
     location->value = (int64_t)bits_load64(reader->bytes + reader->constants_position +
                                            (size_t)(uint32_t)value * STACKMAP_V3_CONSTANT_SIZE);
-    /* LLVM pools only values that don't fit; another producer's small value is the same
+    /* LLVM pools only values beyond 32 bits; another producer's small value is the same
      * constant. */
     if (location->value >= 0 && location->value <= INT32_MAX)
       location->kind = LOCATION_CONSTANT;

@@ -13,9 +13,9 @@
  *            live_out[]   u16 register, u8 reserved, u8 size
  *            padding to 8
  *
- * (LLVM: "Stack maps and patch points in LLVM", "Stack Map Format".) A record's length is known
- * only by reading it, and nothing else says where the next map starts, so all is read in sequence.
- * The reader owns nothing, allocates nothing, and checks every length before it uses it.
+ * (LLVM: "Stack maps and patch points in LLVM", "Stack Map Format".) Only a read of a record gives
+ * its length, and so the start of the next map: all is read in sequence. The reader owns nothing,
+ * allocates nothing, and checks every length before it uses it.
  *
  * A reader goes: stackmap_v3_next_map, then for each of its functions in order
  * stackmap_v3_next_function, then stackmap_v3_next_record as often as the function says.
@@ -50,7 +50,7 @@ struct stackmap_v3_reader {
   size_t functions_position, constants_position;
   uint32_t functions, constants;
   uint32_t next_function;
-  uint64_t records_left; /* of those that the header counts */
+  uint64_t records_left; /* of the header's count */
 
   const char *error; /* NULL, or the fault (static storage), near error_position */
   size_t error_position;
