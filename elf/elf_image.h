@@ -25,9 +25,8 @@ struct elf_image {
   const uint8_t *bytes;
   size_t size;
   Elf64_Ehdr header;
-  const Elf64_Phdr
-      *loaded;   /* the module's header.e_phnum program headers; NULL for a file on disk */
-  uint64_t bias; /* of a loaded module: its addresses less the link-time ones */
+  const Elf64_Phdr *loaded; /* the module's header.e_phnum program headers; NULL on disk */
+  uint64_t bias;            /* of a loaded module: its addresses less the link-time ones */
   uint16_t loads[ELF_IMAGE_LOADS_MAX]; /* the program headers of type PT_LOAD, by number */
   unsigned load_count;
 };

@@ -9,11 +9,11 @@
  *   head         machine, widths, counts
  *   shapes       the most frequent one first, as many bytes each as it needs
  *   tags         for each function 0 to 2 bits: shape 0, 1, 2, or one of the others
- *   samples      the number of functions with one of the others, before each TAGS_PER_SAMPLE functions
+ *   samples      before each TAGS_PER_SAMPLE functions the number with one of the others
  *   others       for each of these functions the shape's number
  *   starts       the number of exceptions before each RECORDS_PER_START records
- *   numbers      of the few records whose size or shape is another one than their function's, in order: the
- *                lowest byte of each record's number
+ *   numbers      of the few records whose size or shape is another one than their function's, in
+ *                order: the lowest byte of each record's number
  *   exceptions   of each of these its shape, and its excess over LLVM's size
  */
 #include "format/frames.h"

@@ -299,11 +299,10 @@ uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout);
  * bits of the part `layouts`. */
 struct packed_pairs {
   const struct packed_table *table;
-  uint64_t live; /* of the slots to come, the live ones: plain ones, then derived ones */
-  uint64_t
-      numbers_at; /* the place of a slot's number, if it doesn't follow from `first`, and of its base's: */
-  uint64_t bases_at; /* so many fields on as there are slots before */
-  uint64_t next_at;  /* and the distance from this place to the next group; 0: there is none */
+  uint64_t live;       /* of the slots to come, the live ones: plain ones, then derived ones */
+  uint64_t numbers_at; /* the place of a slot's number, unless `first` has it, and of its base's: */
+  uint64_t bases_at;   /* so many fields on as there are slots before */
+  uint64_t next_at;    /* and the distance from this place to the next group; 0: there is none */
   uint32_t first, plain;
   uint64_t in_order; /* so many follow `first` */
   uint32_t position;

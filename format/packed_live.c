@@ -6,10 +6,10 @@
  * these.
  *
  *   positions    of each position the number of its row, the last one's first: before the head
- *   head         the first location, the numbers of plain slots and rows; if the head is extended: of slots
- *                that may be derived, and assignments
+ *   head         the first location, the numbers of plain slots and rows; if the head is extended:
+ *                the numbers of slots that may be derived, and of assignments
  *   next         if another group follows: the distance to it
- *   numbers      of each slot whose location doesn't follow from the first one: the distance after it
+ *   numbers      of each slot whose location isn't implied by the first one: the distance after it
  *   assignments  each gives every slot that may be derived its base, by such a number
  *   rows         each has a bit for each slot, set if it is live, and an assignment's number
  *

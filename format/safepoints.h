@@ -45,8 +45,8 @@ struct safepoint_function {
   uint64_t frame_size;
   uint32_t first_record; /* its records, before and after sorting: see safepoints_finish */
   uint32_t records;
-  uint64_t
-      unlike; /* address of a record in a statepoint's form that is none: no call may return there; 0: there is none */
+  uint64_t unlike; /* address of a record in a statepoint's form that is none: no call may return
+                      there; 0: there is none */
 };
 
 struct safepoint {

@@ -409,10 +409,11 @@ struct stackpack_context {
   uintptr_t stack_pointer; /* after that return */
   uint32_t is_exact;       /* not 0: pc is the instruction that comes next, as after a signal */
   uint32_t known;          /* bit n: register n has a value here: registers[n], ... */
-  uint32_t
-      in_memory; /* ... or, with this bit, at the address registers[n], where it will be loaded and can be updated, */
-  uint32_t
-      doubled; /* and with this one, at the address seconds[n] as well: a function that was interrupted while it saves or restores registers has both, and may go on with either */
+  uint32_t in_memory;      /* ... or, with this bit, at the address registers[n], where it will be
+                              loaded and can be updated, */
+  uint32_t doubled;        /* and with this one, at the address seconds[n] as well: a function that
+                              was interrupted while it saves or restores registers has both, and
+                              may go on with either */
   uintptr_t registers[STACKPACK_REGISTERS];
   uintptr_t seconds[STACKPACK_REGISTERS];
 };
@@ -519,7 +520,11 @@ enum stackpack_walk_answer {
 
   /* Ends, after a managed frame. */
   STACKPACK_WALK_END,       /* at the stack's end, or at its outermost frame */
-  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context) below the stack's end, as walker->native says; or at an apparent one, whose return address is outside all managed functions. The walk has skipped the managed frames above it: no success, unless stackpack_walk_resume goes on with them */
+  STACKPACK_WALK_AT_NATIVE, /* at a native frame (walk->context) below the stack's end, as
+                               walker->native says; or at an apparent one, whose return address is
+                               outside all managed functions. The walk has skipped the managed
+                               frames above it: no success, unless stackpack_walk_resume goes on
+                               with them */
 
   /* Such an end, but no managed frame was met since the walk started or was resumed. Where one must
    * be, the context or the process is wrong. */
@@ -586,8 +591,8 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
 /* One reference of the frame at hand, and the base of its object; see stackpack_pairs. Both
  * addresses are equal for an ordinary one. */
 struct stackpack_root {
-  uintptr_t *base,
-      *derived; /* the memory that holds each: a slot, or a register's saved place. NULL: a constant, or the address of a stack object */
+  uintptr_t *base, *derived; /* the memory that holds each: a slot, or a register's saved place.
+                                NULL: a constant, or the address of a stack object */
   uintptr_t base_value, derived_value; /* their present values */
 };
 

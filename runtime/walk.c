@@ -5,7 +5,8 @@
  * addresses). Both belong to the caller's side of a call, so the callee's prologue has no effect on
  * them; and one step computes the caller's two numbers from a frame's:
  *
- *   walk_step.c    by the table's facts about the frame; past native ones, by frame pointer or unwind tables
+ *   walk_step.c    by the table's facts about the frame; past native ones, by frame pointer or
+ *                  unwind tables
  *   walk_root.c    the locations in the frame's record, as addresses
  *   walk_update.c  new values for the roots there
  *
