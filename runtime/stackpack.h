@@ -504,9 +504,8 @@ struct stackpack_walker {
   const struct stackpack_process *process; /* for look-ups; */
   const struct stackpack_table *table;     /* or, if process is NULL, this one */
   struct stackpack_cache *cache;           /* or NULL */
-  enum stackpack_way
-      managed; /* BY_UNWINDING: the unwinder passes managed frames, too; to check the table */
-  enum stackpack_way native; /* the way past native frames; BY_TABLE: the walk ends there */
+  enum stackpack_way managed; /* the way past managed frames; BY_UNWINDING to check the table */
+  enum stackpack_way native;  /* the way past native frames; BY_TABLE: the walk ends there */
   /* NULL, or an unwinder. A walk by another way asks it only for frames that this way can't
    * pass. */
   stackpack_unwind *unwind;
