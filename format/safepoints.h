@@ -103,6 +103,7 @@ struct safepoints {
 
   const char *error; /* NULL, or the fault of the section (static storage) */
   uint64_t error_position;
+  uint8_t error_version; /* in the header of a stack map with a fault; 0: the fault isn't there */
   bool no_memory;
 };
 

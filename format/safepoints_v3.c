@@ -275,8 +275,10 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
   bool ok = true;
   while (ok && next_function(reader, &function))
     ok = read_function(reader, &function);
-  if (reader->raw.error != NULL && table->error == NULL)
+  if (reader->raw.error != NULL && table->error == NULL) {
     ok = fail_at(table, reader->raw.error, reader->raw.error_position);
+    table->error_version = reader->raw.version;
+  }
   free(reader);
   return ok;
 }

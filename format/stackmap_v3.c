@@ -42,9 +42,7 @@ static bool skip_padding(struct stackmap_v3_reader *reader) {
   if (reader->position == reader->size)
     return false;
   if (reader->position % 8 != 0)
-    return fail(reader,
-                "a stack map of a version other than 3, or bytes between stack maps that aren't 0",
-                reader->position);
+    return fail(reader, "bytes between stack maps that aren't 0", reader->position);
   return true;
 }
 
@@ -56,8 +54,9 @@ bool stackmap_v3_next_map(struct stackmap_v3_reader *reader) {
                 reader->position);
   if (!skip_padding(reader))
     return false;
-  if (reader->bytes[reader->position] != VERSION)
-    return fail(reader, "a stack map of a version other than 3", reader->position);
+  reader->version = reader->bytes[reader->position];
+  if (reader->version != VERSION)
+    return fail(reader, "stack maps are read in LLVM's version 3 only", reader->position);
   size_t header;
   if (!take(reader, 1, STACKMAP_V3_MAP_SIZE, &header, "a truncated stack map header"))
     return false;

@@ -47,6 +47,7 @@ struct stackmap_v3_reader {
   size_t position; /* of the next item */
 
   /* The current map. */
+  uint8_t version; /* as its header says; 0: none was read yet */
   size_t functions_position, constants_position;
   uint32_t functions, constants;
   uint32_t next_function;

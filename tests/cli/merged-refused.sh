@@ -73,7 +73,7 @@ const int maps[] __asm__("__LLVM_StackMaps") __attribute__((section(".rodata"), 
 C
 "$LLVM/bin/clang" -c wrong.c
 link_with bfd app main.o list.o many.o wrong.o
-refused 'a stack map of a version other than 3, at __LLVM_StackMaps in \.rodata at 0x[0-9a-f]+$' app
+refused 'stack maps are read in LLVM.s version 3 only \(version 4, or another format\), at __LLVM_StackMaps in \.rodata at 0x[0-9a-f]+$' app
 
 # Relocations that the linker left are for a section as a whole.
 link_script app '.rodata : { *(.rodata) *(.llvm_stackmaps) }' main.o list.o many.o -Wl,-q

@@ -88,6 +88,9 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
 
 static bool table_problem(const struct safepoints *table, const char *where,
                           struct problem *problem) {
+  if (table->error_version != 0)
+    return problem_set(problem, "%s (version %u, or another format), in %s at offset 0x%" PRIx64,
+                       table->error, table->error_version, where, table->error_position);
   return problem_set(problem, "%s, in %s at offset 0x%" PRIx64,
                      table->error != NULL ? table->error : "a broken table", where,
                      table->error_position);

@@ -76,38 +76,30 @@ static void collect_symbols(const struct image *image, const char *section, stru
 
 /* ---- Lengths ---- */
 
-/* Reads one map. False, and *error set, if it isn't one. */
-static bool read_map(const uint8_t *bytes, uint64_t size, uint64_t *length, uint32_t *functions,
-                     const char **error) {
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+/* Reads one map: reader->position is then its length. False, with an error, if it isn't one. */
+static bool read_map(struct stackmap_v3_reader *reader) {
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  *error = "no stack map of version 3";
-  if (size == 0 || bytes[0] == 0 || !stackmap_v3_next_map(&reader)) {
-    *error = reader.error != NULL ? reader.error : *error;
+  if (reader->size == 0 || reader->bytes[0] == 0)
+    reader->error = "no stack map";
+  if (!stackmap_v3_next_map(reader))
     return false;
-  }
-  *functions = reader.functions;
-  while (stackmap_v3_next_function(&reader, &function))
+  while (stackmap_v3_next_function(reader, &function))
     for (uint64_t i = 0; i < function.records; i++)
-      if (!stackmap_v3_next_record(&reader, &record))
+      if (!stackmap_v3_next_record(reader, &record))
         break;
-  if (reader.error == NULL && reader.records_left != 0)
-    reader.error = "a stack map header that counts more records than its functions have";
-  *error = reader.error;
-  *length = reader.position;
-  return reader.error == NULL;
+  if (reader->error == NULL && reader->records_left != 0)
+    reader->error = "a stack map header that counts more records than its functions have";
+  return reader->error == NULL;
 }
 
 /* Whether another map, without a symbol, follows a map's end and perhaps some padding. */
 static bool is_followed(const uint8_t *bytes, uint64_t size) {
-  uint64_t padding = 0, length;
-  uint32_t functions;
-  const char *error;
+  uint64_t padding = 0;
   while (padding < size && padding < PADDING_MAX && bytes[padding] == 0)
     padding++;
-  return padding % 8 == 0 &&
-         read_map(bytes + padding, size - padding, &length, &functions, &error) && functions > 0;
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes + padding, size - padding);
+  return padding % 8 == 0 && read_map(&reader) && reader.functions > 0;
 }
 
 /* Reads the map at an address, which ends before the next one starts. */
@@ -115,16 +107,16 @@ static bool measure(const struct image_section *section, const uint8_t *contents
                     uint64_t next, uint64_t *end, struct problem *problem) {
   const uint64_t into = start - section->header.sh_addr;
   const uint8_t *bytes = contents + into;
-  uint64_t room = section->header.sh_size - into, length;
+  uint64_t room = section->header.sh_size - into;
   if (next - start < room)
     room = next - start;
-  uint32_t functions;
-  const char *error;
-  if (!read_map(bytes, room, &length, &functions, &error))
-    return problem_set(problem, "%s, at __LLVM_StackMaps in %s at 0x%" PRIx64, error, section->name,
-                       start);
-  *end = start + length;
-  return !is_followed(bytes + length, room - length) ||
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, room);
+  if (!read_map(&reader))
+    return problem_set(
+        problem, "%s (version %u, or another format), at __LLVM_StackMaps in %s at 0x%" PRIx64,
+        reader.error, room > 0 ? bytes[0] : 0, section->name, start);
+  *end = start + reader.position;
+  return !is_followed(bytes + reader.position, room - reader.position) ||
          problem_set(problem, "a stack map without a symbol, after the one in %s at 0x%" PRIx64,
                      section->name, start);
 }

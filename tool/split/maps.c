@@ -110,6 +110,11 @@ static bool find_text(const struct maps *maps, struct map_section *section,
   return true;
 }
 
+static bool broken(const struct stackmap_v3_reader *reader, struct problem *problem) {
+  return problem_set(problem, "%s (version %u, or another format), at %zu", reader->error,
+                     reader->version, reader->error_position);
+}
+
 /* Reads over a function's records. All their relocations must be about the function's section;
  * *used counts these, and the entry's relocation. */
 static bool read_records(struct map_section *section, const struct object *object,
@@ -121,10 +126,10 @@ static bool read_records(struct map_section *section, const struct object *objec
   function->begin = reader->position;
   for (uint64_t i = 0; i < function->count; i++) {
     if (!stackmap_v3_next_record(reader, &record))
-      return problem_set(problem, "%s, at %zu", reader->error, reader->error_position);
+      return broken(reader, problem);
     for (unsigned n = 0; n < record.locations; n++)
       if (!stackmap_v3_location(reader, &record, n, &location))
-        return problem_set(problem, "%s, at %zu", reader->error, reader->error_position);
+        return broken(reader, problem);
   }
   function->end = reader->position;
   const size_t first = maps_find_place(section, function->begin);
@@ -157,7 +162,7 @@ static bool read_section(struct maps *maps, struct map_section *section,
           section->text == 0 || section->text == function.text ? function.text : MAPS_SEVERAL;
     }
   if (reader.error != NULL)
-    return problem_set(problem, "%s, at %zu", reader.error, reader.error_position);
+    return broken(&reader, problem);
   for (size_t i = 0; i < section->place_count; i++)
     section->uses_global |=
         ELF64_R_SYM(section->places[i].relocation.r_info) >= object->first_global;
