@@ -221,7 +221,7 @@ static void restrict_after_calls(struct function *function) {
 
 /* Repeats until the entered blocks show no new jumps. */
 static void follow_jumps(struct function *function) {
-  for (int round = 0; round < ROUNDS; round++) {
+  for (unsigned round = 0; round < ROUNDS; round++) {
     const struct state known = function->jumped;
     find_jumps(function);
     struct state same = known;
