@@ -32,6 +32,13 @@ define i64 @outer(ptr %callee) noinline #0 gc "statepoint-example" {
   %sum = add i64 %value, %inner
   ret i64 %sum
 }
+; It makes the stack maps large enough for the notes that have to move.
+define void @unused(ptr addrspace(1) %p) #0 gc "statepoint-example" {
+  call void @collect()
+  call void @collect()
+  call void @collect()
+  ret void
+}
 IR
 cat >collector.c <<'C'
 #include "moving.h"
@@ -81,8 +88,18 @@ expect_walk() { # PROGRAM ANSWER SUM [vectors]
   local program
   for program in "$1" "$1.packed"; do
     expect_status 0 "${emulator[@]}" "./$program" "${@:4}"
-    [[ $(head -n 1 out) == "$2" && ($3 == any || $(tail -n 1 out) == "$3") ]] ||
+    [[ $(head -n 1 out) == "$2" && $(tail -n 1 out) == "$3" ]] ||
       { cat out; fail "$machine, $program ${*:4}: not '$2' and $3"; }
+  done
+}
+
+# Either stops at the first frame, or knows the frames by the code, and has the right sum.
+expect_stop_or_sum() { # PROGRAM [vectors]
+  local program
+  for program in "$1" "$1.packed"; do
+    expect_status 0 "${emulator[@]}" "./$program" "${@:2}"
+    [[ $(head -n 1 out) == "$stop, 1 frames" || ($(head -n 1 out) == "$end, 2 frames" && $(tail -n 1 out) == 1007) ]] ||
+      { cat out; fail "$machine, $program ${*:2}: neither '$stop' nor the right sum"; }
   done
 }
 
@@ -102,9 +119,9 @@ for machine in "${other_machines[@]}"; do
   done
   expect_walk both "$end, 2 frames" 1007 vectors
   for program in tables pointers neither; do
-    expect_walk $program "$stop, 1 frames" any vectors
+    expect_stop_or_sum $program vectors
   done
-  expect_walk neither "$stop, 1 frames" any
+  expect_stop_or_sum neither
   tried+=" $machine"
 done
 [[ -n $tried ]] || skip "no qemu, or no compiler, for another machine"

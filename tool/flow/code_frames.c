@@ -366,6 +366,15 @@ static void find_proven(struct function *function) {
 
 /* ---- Results ---- */
 
+/* The stored values that are within the frame. A helper that has run on this frame's stack may have
+ * left copies below the stack pointer, which the callee overwrites. */
+static uint16_t within_frame(const struct state *state, uint16_t stored) {
+  for (unsigned i = 0; i < KEPT && state->stack.is_known; i++)
+    if ((stored >> i & 1) != 0 && state->places[i] < state->stack.offset)
+      stored &= (uint16_t) ~(1u << i);
+  return stored;
+}
+
 /* Stores the places of the caller's registers, except for those that still hold the caller's
  * values. Unless the whole state is proven, only its sure places count. */
 static void tell_registers(const struct function *function, const struct state *state,
@@ -389,8 +398,8 @@ static bool find_frame(const struct function *function, const struct state *stat
   const struct frame_machine *machine = &function->table->frame_machine;
   const bool by_stack = state->stack.is_known && (state->stack.is_sure || is_proven);
   const bool by_frame = state->frame.is_known && state->frame.is_sure && !function->has_level_jump;
-  const uint16_t stored =
-      by_stack && !state->stack.is_sure ? state->stored : state->stored & state->sure;
+  const uint16_t stored = within_frame(
+      state, by_stack && !state->stack.is_sure ? state->stored : state->stored & state->sure);
   if ((!by_stack && !by_frame) || (stored & KEPT_LINK_BIT) == 0)
     return false;
   const struct state_pointer end = by_stack ? state->stack : state->frame;
