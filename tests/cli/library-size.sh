@@ -60,7 +60,7 @@ added() { # MAXIMUM PROGRAM COMPILER-ARGUMENT...
 }
 "$CC" -O2 empty.c -o empty
 added 65536 packed opens.c
-added 65536 packed-modules -DWITHOUT_RAW_READER finds.c managed.o
+added 73728 packed-modules -DWITHOUT_RAW_READER finds.c managed.o
 added 131072 raw-modules finds.c managed.o
 [[ $(./raw-modules) == "0 0" ]] || fail "a raw module isn't read"
 [[ $(./packed-modules) == "1 1" ]] || fail "a raw module is passed over without its reader"
