@@ -142,8 +142,8 @@ static bool marks_other_section(const struct search *search, const char *name, c
 /* Whether a word is among others, each of which has a blank before and after it. */
 static bool is_among(const char *word, const char *words) {
   const size_t length = strlen(word);
-  for (const char *at = words; (at = strstr(at, word)) != NULL; at++)
-    if (length > 0 && at[-1] == ' ' && at[length] == ' ')
+  for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at++)
+    if (at != words && at[-1] == ' ' && at[length] == ' ')
       return true;
   return false;
 }
