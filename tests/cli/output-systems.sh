@@ -13,6 +13,9 @@ only_these() { # FOLDER NAME...
 }
 
 # ---- Without /proc ----
+# The leak sanitizer needs /proc.
+export ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+
 without_proc() { # COMMAND...
   if [[ $(id -u) == 0 ]]; then
     unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$@"
