@@ -123,7 +123,7 @@ collect:
 	ret'
 } >stub.s
 make_library riscv64
-riscv64-linux-gnu-gcc -O2 -static -I"$TOP/runtime" -I"$TOP/tests/cli/walk" shared.o collector.c stub.s riscv64/libstackpack.a -o app
+riscv64-linux-gnu-gcc -O2 -static -Wl,--section-start=.note.gnu.build-id=0x10300 -I"$TOP/runtime" -I"$TOP/tests/cli/walk" shared.o collector.c stub.s riscv64/libstackpack.a -o app
 expect_status 0 "$stackpack" pack --always -q -o packed app
 expect_status 0 "$stackpack" verify app packed
 for program in app packed; do

@@ -79,7 +79,8 @@ done
 expect_walk registers "$end, 1 managed frames, 1 forwarded" 7 plain
 expect_walk registers "$both" 1014 plain caller
 expect_walk registers "$lost, 1 managed frames, 0 forwarded" -1000000 plain no-registers
-expect_walk bare-registers "$lost, 2 managed frames, 1 forwarded" -1999993 plain caller
+expect_one bare-registers "$lost, 2 managed frames, 1 forwarded" -1999993 plain caller
+expect_one bare-registers.packed "$both" 1014 plain caller # the code tells where registers are saved
 
 # Arguments that are pushed before a call aren't part of LLVM's frame size, but of what unwind tables and the code tell. Where
 # neither is asked, the caller is missed, and the walk says that it isn't sure.
