@@ -65,7 +65,9 @@ check_signals() { # lld|bfd lazy|now
 
 checked=
 for one in "${other_machines[@]}"; do
-  can_run "$one" || continue
+  # RISC-V: the C library of Debian 12 has no unwind tables, and LLVM 22's code for managed_realigned computes another number,
+  # also if nothing collects.
+  [[ $one == aarch64 ]] && can_run "$one" || continue
   choose_machine "$one"
   checked+=" $machine"
   make_library "$machine" CFLAGS="-O2 -g"
@@ -75,21 +77,15 @@ for one in "${other_machines[@]}"; do
   "$triplet-g++" "${flags[@]}" -c "$here/native.cc" -o native.o
   link lld plain native.o plain-managed.o plain-collector.o
   run plain >expected
-  # LLVM 22's code for managed_realigned on RISC-V computes another number, also if nothing collects.
-  if [[ $machine == aarch64 ]]; then
-    conventions='s/tailcc//' # without optimisation, LLVM loads registers from the caller's frame before the stack pointer is back
-    check_walks "-O0" 0
-    conventions=
-    check_walks "-O2, roots in registers" 2 -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16
-    (($(statistic registers) > 100)) || fail "no references in registers"
-    check_walks "-O2, frame pointers" 2 --frame-pointer=all
-  fi
-  # While a function of RISC-V is looked up, glibc runs code that has no unwind tables.
-  now=lazy
-  [[ $machine != riscv64 ]] || now=now
+  conventions='s/tailcc//' # without optimisation, LLVM loads registers from the caller's frame before the stack pointer is back
+  check_walks "-O0" 0
+  conventions=
+  check_walks "-O2, roots in registers" 2 -fixup-allow-gcptr-in-csr -max-registers-for-gc-values=16
+  (($(statistic registers) > 100)) || fail "no references in registers"
+  check_walks "-O2, frame pointers" 2 --frame-pointer=all
   "$triplet-gcc" -std=c17 "${flags[@]}" -fno-builtin -c "$here/interrupted.c" -o interrupted.o
   for linker in "${linkers[@]}"; do
-    check_signals "$linker" "$now"
+    check_signals "$linker" lazy
   done
 done
-[[ -n $checked ]] || skip "no emulator"
+[[ -n $checked ]] || skip "no emulator for AArch64"
