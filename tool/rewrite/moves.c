@@ -138,7 +138,7 @@ static bool is_common_note(const struct image_section *section) {
   return false;
 }
 
-static const Elf64_Phdr *find_interpreter(const struct image *image) {
+const Elf64_Phdr *plan_interpreter(const struct image *image) {
   EACH_SEGMENT(image, segment)
     if (segment->p_type == PT_INTERP)
       return segment;
@@ -187,7 +187,7 @@ static bool check_movable(const struct plan *plan, const struct range *range,
                           struct problem *problem) {
   const struct image *image = plan->image;
   const uint64_t size = range->to - range->from;
-  const Elf64_Phdr *interpreter = find_interpreter(image);
+  const Elf64_Phdr *interpreter = plan_interpreter(image);
   EACH_SEGMENT(image, segment)
     if (segment != plan->first && segment->p_type == PT_LOAD &&
         overlap(segment->p_offset, segment->p_filesz, range->from, size))

@@ -82,18 +82,11 @@ static void find_end(struct plan *plan) {
 
 /* ---- Room ---- */
 
-static bool has_interpreter(const struct image *image) {
-  EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_INTERP)
-      return true;
-  return false;
-}
-
 /* Tries a page in front. Addresses below the first segment are free in an executable only:
  * everything else starts at 0. */
 static bool take_lead(struct plan *plan, uint64_t lead_max) {
   /* A static program of glibc for AArch64 goes on with the old headers (seen with 2.36). */
-  if (plan->image->header.e_machine == EM_AARCH64 && !has_interpreter(plan->image))
+  if (plan->image->header.e_machine == EM_AARCH64 && plan_interpreter(plan->image) == NULL)
     return false;
   const uint64_t start = plan->first->p_vaddr, lead = plan->alignment;
   if (plan->image->header.e_type != ET_EXEC || lead > lead_max || start < LOWEST_ADDRESS ||
