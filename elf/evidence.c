@@ -1,8 +1,10 @@
 /* evidence.c - see evidence.h. */
 #include "elf/evidence.h"
 
+#include "elf/note.h"
 #include "format/bits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Finds the unwind table: the section; or, without section headers, the table that its index (by
@@ -32,6 +34,29 @@ static struct section_bytes find_unwind(const struct elf_image *image) {
   return found;
 }
 
+/* Reads the IDs of statepoints from the program's notes. False without memory. */
+static bool find_ids(struct statepoint_ids *ids, const struct elf_image *image) {
+  struct elf_notes notes = elf_notes(image);
+  uint64_t size;
+  for (const uint8_t *range; (range = elf_notes_next(&notes, NOTE_STATEPOINTS, &size)) != NULL;)
+    for (; size >= 16; range += 16, size -= 16)
+      if (!statepoint_ids_add(ids, bits_load64(range), bits_load64(range + 8)))
+        return false;
+  statepoint_ids_sort(ids);
+  return true;
+}
+
+struct statepoint_signs evidence_signs(const struct evidence *evidence) {
+  const struct machine *machine = evidence->code.machine;
+  return (struct statepoint_signs){
+      .rule = STATEPOINTS_AUTO,
+      .may_return_to = code_may_return_to,
+      .code = &evidence->code,
+      .ids = &evidence->ids,
+      .stack_pointer =
+          machine != NULL && machine->maps_have_frame_pointer ? machine->stack_pointer : 0};
+}
+
 bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
   struct code *code = &evidence->code;
   *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine),
@@ -46,7 +71,7 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
     if (bytes != NULL)
       code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
   }
-  const bool ok = elf_image_add_symbols(image, &code->named) &&
+  const bool ok = find_ids(&evidence->ids, image) && elf_image_add_symbols(image, &code->named) &&
                   (unwind->bytes == NULL ||
                    eh_frame_add(&code->unwound, unwind->bytes, unwind->size, unwind->address));
   code_ranges_sort(&code->unwound);
@@ -54,7 +79,10 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
   return ok;
 }
 
-void evidence_free(struct evidence *evidence) { code_free(&evidence->code); }
+void evidence_free(struct evidence *evidence) {
+  code_free(&evidence->code);
+  free(evidence->ids.items);
+}
 
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
                      struct entries *entries) {

@@ -14,11 +14,16 @@
 struct evidence {
   struct code code;
   struct section_bytes unwind; /* .eh_frame, or empty */
+  struct statepoint_ids ids;   /* from the program's notes (note.h) */
 };
 
 /* Finds an image's code. False if memory runs out; evidence_free in any case. */
 bool evidence_find(struct evidence *evidence, const struct elf_image *image);
 void evidence_free(struct evidence *evidence);
+
+/* The signs of statepoints for the image's stack maps: by the rule STATEPOINTS_AUTO, with the IDs that
+ * the program lists. */
+struct statepoint_signs evidence_signs(const struct evidence *evidence);
 
 /* Finishes a table with all of the image's stack maps. False if memory runs out. */
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,

@@ -50,6 +50,7 @@ const struct machine machine_aarch64 = {
     .relocations = {.none = R_AARCH64_NONE,
                     .relative = R_AARCH64_RELATIVE,
                     .absolute = R_AARCH64_ABS64},
+    .maps_have_frame_pointer = true,
     .stack_pointer = 31,
     .return_address = 30,
     .register_count = sizeof register_names / sizeof *register_names,

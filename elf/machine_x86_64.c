@@ -66,6 +66,7 @@ const struct machine machine_x86_64 = {
     .elf_number = EM_X86_64,
     .name = "x86-64",
     .relocations = {.none = R_X86_64_NONE, .relative = R_X86_64_RELATIVE, .absolute = R_X86_64_64},
+    .maps_have_frame_pointer = true,
     .stack_pointer = 7,
     .return_address = 16,
     .pushed_by_call = 8,

@@ -10,9 +10,11 @@
  *
  * elf.h's name for a note of type 1 with an empty description is NT_VERSION. (gABI, "Note Section")
  *
- * A note of another type has the same name, and is the program's own. It stays when it is packed or
+ * Notes of other types have the same name, and are the program's own. They stay when it is packed or
  * stripped:
  *
+ *   type 2  IDs of the program's statepoints: ranges of u64 first, u64 last (stackpack.h,
+ *           STACKPACK_STATEPOINT_IDS)
  *   type 3  libstackpack is linked statically
  *
  * `pack` takes a program with the name of LLVM's section or symbol in its data for a reader of its
@@ -26,7 +28,7 @@
 #include <string.h>
 
 enum { PACKED_NOTE_SIZE = 24 };
-enum note_type { NOTE_PACKED = 1, NOTE_READER = 3 };
+enum note_type { NOTE_PACKED = 1, NOTE_STATEPOINTS = 2, NOTE_READER = 3 };
 
 /* A note with an empty description. */
 #define NOTE_OF(type)                                                                              \

@@ -24,16 +24,33 @@
 /* The rule that distinguishes a statepoint's record from a stack map's or patch point's, as it has
  * no mark of its own. */
 enum statepoint_rule {
-  /* By its form: constants that make sense, then pairs, then direct locations; it has no live-outs;
-   * and a call may return to its address, unless it has LLVM's ID of statepoints. */
+  /* By its form: constants that make sense, then pairs, then direct locations. By its ID: one that
+   * the program lists, or LLVM's of statepoints; and where it lists none, any other one, if the
+   * record has no live-outs, a call may return to its address, and its operands leave no doubt. */
   STATEPOINTS_AUTO,
   STATEPOINTS_ALL,
   STATEPOINTS_NONE,
 };
+
+/* The IDs of statepoints, as ranges: by statepoint_ids_sort in order, and each `last` is the highest
+ * one so far. */
+struct statepoint_ids {
+  struct statepoint_range {
+    uint64_t first, last;
+  } * items; /* to be freed */
+  size_t count, capacity;
+};
+bool statepoint_ids_add(struct statepoint_ids *ids, uint64_t first, uint64_t last);
+void statepoint_ids_sort(struct statepoint_ids *ids);
+
 struct statepoint_signs {
   enum statepoint_rule rule;
   bool (*may_return_to)(const void *code, uint64_t address); /* NULL: the form alone counts */
   const void *code;
+  const struct statepoint_ids *ids; /* NULL, or none: the program lists no IDs */
+  /* The stack pointer's number, where functions with a stack map always have a frame pointer
+   * (is_doubtful in safepoints_v3.c); else 0. */
+  uint16_t stack_pointer;
 };
 #define SAFEPOINT_USUAL_ID 0xabcdef00u /* LLVM's, of statepoints that have none of their own */
 
@@ -100,6 +117,7 @@ struct safepoints {
   uint32_t maps;
   uint32_t functions_discarded, records_discarded; /* at address 0 */
   uint32_t records_repeated;
+  uint32_t records_doubtful; /* perhaps statepoints; kept as stack maps, with all locations */
 
   const char *error; /* NULL, or the fault of the section (static storage) */
   uint64_t error_position;

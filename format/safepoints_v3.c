@@ -1,7 +1,9 @@
 /* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps. */
 #include "format/safepoints.h"
 
+#include "format/array.h"
 #include "format/checksum.h"
+#include "format/search.h"
 #include "format/stackmap_v3.h"
 
 #include <stdlib.h>
@@ -59,6 +61,7 @@ static bool statepoint_form(const struct location *locations, unsigned count,
 /* The meaning of a record's locations. */
 struct contents {
   bool is_statepoint;
+  bool has_pairs, has_stack_pointer_slot; /* of a record with a statepoint's form */
   int32_t calling_convention, flags;
   uint32_t live, deopt;
 };
@@ -126,6 +129,16 @@ static bool read_locations(struct reader *reader, const struct stackmap_v3_recor
   return true;
 }
 
+/* Whether a location after the three constants is a slot, counted from the stack pointer. */
+static bool has_stack_pointer_slot(const struct reader *reader, unsigned count) {
+  const struct location *locations = reader->locations;
+  for (unsigned i = 3; i < count; i++)
+    if ((locations[i].kind == LOCATION_INDIRECT || locations[i].kind == LOCATION_DIRECT) &&
+        locations[i].reg == reader->signs->stack_pointer)
+      return true;
+  return false;
+}
+
 /* Takes a record's locations apart; as a statepoint's, by the rule and the locations. */
 static bool take_apart(struct reader *reader, const struct stackmap_v3_record *raw,
                        enum statepoint_rule rule, struct contents *contents) {
@@ -138,6 +151,8 @@ static bool take_apart(struct reader *reader, const struct stackmap_v3_record *r
   if (contents->is_statepoint) {
     contents->calling_convention = (int32_t)locations[0].value;
     contents->flags = (int32_t)locations[1].value;
+    contents->has_pairs = form.pairs > 0;
+    contents->has_stack_pointer_slot = has_stack_pointer_slot(reader, raw->locations);
     contents->deopt = add_list(reader, locations + 3, form.deopt);
     contents->live = add_statepoint_live(reader, locations + 3 + form.deopt, &form);
   } else if (rule == STATEPOINTS_ALL) {
@@ -170,12 +185,65 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
   return true;
 }
 
+/* ---- Statepoint or not ---- */
+
+bool statepoint_ids_add(struct statepoint_ids *ids, uint64_t first, uint64_t last) {
+  return ARRAY_ADD(ids->items, ids->count, ids->capacity, (struct statepoint_range){first, last});
+}
+
+static int compare_ranges(const void *a, const void *b) {
+  const struct statepoint_range *x = a, *y = b;
+  ORDER_BY(x, y, first)
+  ORDER_BY(x, y, last)
+  return 0;
+}
+
+void statepoint_ids_sort(struct statepoint_ids *ids) {
+  if (ids->count > 0)
+    qsort(ids->items, ids->count, sizeof *ids->items, compare_ranges);
+  for (size_t i = 1; i < ids->count; i++)
+    if (ids->items[i].last < ids->items[i - 1].last)
+      ids->items[i].last = ids->items[i - 1].last;
+}
+
+static bool is_listed(const struct statepoint_ids *ids, uint64_t id) {
+  const size_t before = SEARCH_UP_TO(ids->items, ids->count, first, id);
+  return before > 0 && ids->items[before - 1].last >= id;
+}
+
+static bool has_list(const struct statepoint_signs *signs) {
+  return signs->ids != NULL && signs->ids->count > 0;
+}
+
+/* Whether the program lists IDs, and a record's is none of them. */
+static bool is_unlisted(const struct statepoint_signs *signs, uint64_t id) {
+  return signs->rule == STATEPOINTS_AUTO && has_list(signs) && id != SAFEPOINT_USUAL_ID &&
+         !is_listed(signs->ids, id);
+}
+
+/* Whether the form, the place and the operands of a record decide, as its ID doesn't. */
+static bool has_unknown_id(const struct statepoint_signs *signs, uint64_t id) {
+  return signs->rule == STATEPOINTS_AUTO && signs->may_return_to != NULL && !has_list(signs) &&
+         id != SAFEPOINT_USUAL_ID;
+}
+
+/* Whether the operands of a record with a statepoint's form leave it in doubt. In a frame of known
+ * size LLVM counts a statepoint's slots from the stack pointer; those of stack maps and patch points
+ * from the frame pointer, on machines where such functions always have one. A record without pairs is
+ * in no doubt: all its locations stay in order. */
+static bool is_doubtful(const struct reader *reader, const struct contents *contents) {
+  const struct safepoints *table = reader->table;
+  const uint64_t frame_size = table->functions[table->function_count - 1].frame_size;
+  return contents->has_pairs &&
+         (reader->signs->stack_pointer == 0 || !contents->has_stack_pointer_slot ||
+          frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN);
+}
+
 /* Whether a record in a statepoint's form is none, by its place. */
 static bool is_unlike(const struct reader *reader, const struct stackmap_v3_record *raw,
                       uint64_t address) {
   const struct statepoint_signs *signs = reader->signs;
-  return signs->rule == STATEPOINTS_AUTO && raw->id != SAFEPOINT_USUAL_ID &&
-         signs->may_return_to != NULL &&
+  return has_unknown_id(signs, raw->id) &&
          (raw->offset == 0 || !signs->may_return_to(signs->code, address));
 }
 
@@ -185,13 +253,19 @@ static bool read_by_signs(struct reader *reader, const struct stackmap_v3_record
   const struct statepoint_signs *signs = reader->signs;
   const bool is_patchpoint =
       signs->rule == STATEPOINTS_AUTO && signs->may_return_to != NULL && raw->live_outs > 0;
-  if (!read_contents(reader, raw, is_patchpoint ? STATEPOINTS_NONE : signs->rule, contents))
+  const bool is_none = is_patchpoint || is_unlisted(signs, raw->id);
+  if (!read_contents(reader, raw, is_none ? STATEPOINTS_NONE : signs->rule, contents))
     return false;
-  if (!contents->is_statepoint || !is_unlike(reader, raw, address))
+  if (!contents->is_statepoint)
     return true;
   struct safepoint_function *function =
       &reader->table->functions[reader->table->function_count - 1];
-  function->unlike = function->unlike == 0 ? address : function->unlike;
+  if (is_unlike(reader, raw, address))
+    function->unlike = function->unlike == 0 ? address : function->unlike;
+  else if (has_unknown_id(signs, raw->id) && is_doubtful(reader, contents))
+    reader->table->records_doubtful++;
+  else
+    return true;
   return read_contents(reader, raw, STATEPOINTS_NONE, contents);
 }
 

@@ -56,8 +56,9 @@ static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
 }
 
 static enum stackpack_error read_section(const struct elf_image *image, const Elf64_Shdr *section,
-                                         const struct code *code, struct safepoints *safepoints) {
-  const struct statepoint_signs signs = {STATEPOINTS_AUTO, code_may_return_to, code};
+                                         const struct evidence *evidence,
+                                         struct safepoints *safepoints) {
+  const struct statepoint_signs signs = evidence_signs(evidence);
   uint32_t unknown;
   const uint8_t *contents = elf_image_contents(image, section);
   if (contents == NULL)
@@ -84,13 +85,14 @@ static bool has_all_ends(const struct safepoints *safepoints) {
 }
 
 /* Reads all sections of the name: a linker script may leave several. */
-static enum stackpack_error read_sections(const struct elf_image *image, const struct code *code,
+static enum stackpack_error read_sections(const struct elf_image *image,
+                                          const struct evidence *evidence,
                                           struct safepoints *safepoints) {
   Elf64_Shdr section = {0};
   unsigned sections = 0;
   for (unsigned number = 0; raw_next(image, &number, &section); sections++) {
     const enum stackpack_error error = sections < SECTIONS_MAX
-                                           ? read_section(image, &section, code, safepoints)
+                                           ? read_section(image, &section, evidence, safepoints)
                                            : STACKPACK_BAD_STACK_MAP;
     if (error != STACKPACK_OK)
       return error;
@@ -103,7 +105,7 @@ static enum stackpack_error read(const struct elf_image *image, struct safepoint
   struct entries entries = {0};
   enum stackpack_error error = STACKPACK_NO_MEMORY;
   if (evidence_find(&evidence, image))
-    error = read_sections(image, &evidence.code, safepoints);
+    error = read_sections(image, &evidence, safepoints);
   if (error == STACKPACK_OK && !evidence_finish(&evidence, safepoints, &entries))
     error = STACKPACK_NO_MEMORY;
   /* Symbols in the file only might have an end. */

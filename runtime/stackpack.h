@@ -44,6 +44,27 @@ extern "C" {
 
 #define STACKPACK_VERSION "0.2.0"
 
+/* LLVM doesn't mark which of its records are statepoints. A program that also has stack maps or
+ * patch points says the IDs of its statepoints, in one of its source files, outside of functions:
+ *
+ *     STACKPACK_STATEPOINT_IDS(100, 199);
+ *
+ * for all from the first to the last; once for each range, on a line of its own. Then records with
+ * these IDs are statepoints, and those with LLVM's usual one, 2882400000; all others are none. The
+ * macro makes a note in the file, which `stackpack pack` and this library read; a frontend may write
+ * it as a constant in section ".note.stackpack.statepoints". */
+#define STACKPACK_STATEPOINT_IDS(first, last) STACKPACK_STATEPOINT_IDS_ON(first, last, __LINE__)
+#define STACKPACK_STATEPOINT_IDS_ON(first, last, line)                                             \
+  STACKPACK_STATEPOINT_IDS_AS(first, last, line)
+#define STACKPACK_STATEPOINT_IDS_AS(first, last, line)                                             \
+  static const struct {                                                                            \
+    uint32_t name_size, size, type;                                                                \
+    char owner[12];                                                                                \
+    uint64_t range[2];                                                                             \
+  } stackpack_statepoint_ids_##line                                                                \
+      __attribute__((used, aligned(8), section(".note.stackpack.statepoints"))) = {                \
+          10, 16, 2, "stackpack", {first, last}}
+
 /* ---- Errors of opening ---- */
 
 enum stackpack_error {

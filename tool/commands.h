@@ -68,12 +68,12 @@ enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_C
 /* The options of every command that reads stack maps. */
 #define LOAD_OPTIONS(load)                                                                         \
   {"section", .text = &(load)->section},                                                           \
-      {"statepoints", .words = "auto|all|none", .word = &(load)->statepoints}, {                   \
+      {"statepoints", .take = load_take_statepoints, .context = (load)}, {                         \
     "global-roots", .text = &(load)->global_roots                                                  \
   }
 #define COMMON_HELP                                                                                \
   "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
-  "      --statepoints=auto|all|none  which raw records are; auto: by form\n"                      \
+  "      --statepoints=auto|all|none  which raw records are; or IDs: 7,100-199\n"                  \
   "      --global-roots=NAME   the section that lists variables with references\n"                 \
   "  -h, --help\n"
 

@@ -316,9 +316,16 @@ static bool write_files(struct packing *packing, struct problem *problem) {
   return ok;
 }
 
-/* Says, whether or not a result is printed, that a packed program seems to have no reader. */
+/* Says, whether or not a result is printed, that a packed program seems to have no reader, and that
+ * records may be others than they are taken for. */
 static bool warn(struct packing *packing, struct problem *problem) {
+  const uint32_t doubtful = packing->loaded.table.records_doubtful;
   (void)problem;
+  if (doubtful > 0)
+    problem_warn(packing->path,
+                 "%" PRIu32 " record%s may be of a statepoint or of a stack map: kept as a stack "
+                 "map's; --statepoints=ID,... or a note in the program says which",
+                 doubtful, plural(doubtful));
   if (packing->options->reader == READER_HERE && !raw_names_has_library(packing->image))
     problem_warn(packing->path, "nothing in it refers to libstackpack, which reads packed stack "
                                 "maps; --reader=elsewhere, if another file does");

@@ -509,7 +509,13 @@ def may_return_to(elf, address):
     return True
 
 
-def interpret(raw, function, constants, may_return):
+def is_doubtful(statepoint, places, frame_size, stack_pointer):
+    """Whether a statepoint's operands might be a stack map's, whose slots are never counted from the stack pointer."""
+    slots = [place for place in places[3:] if place.kind in ("direct", "indirect")]
+    return bool(statepoint.pairs) and (frame_size is None or all(place.register != stack_pointer for place in slots))
+
+
+def interpret(raw, function, constants, may_return, stack_pointer=None):
     """The record with its meaning."""
     address = function.address + raw.offset
     if address >= ADDRESS_LIMIT:
@@ -518,11 +524,14 @@ def interpret(raw, function, constants, may_return):
     statepoint = split_statepoint(places)
     if raw.live_outs or (raw.id != STATEPOINT_ID and (raw.offset == 0 or not may_return(address))):
         statepoint = None  # a patch point, or a stack map that looks like a statepoint
+    frame_size = None if function.stack_size == UNKNOWN_STACK_SIZE else function.stack_size
+    if statepoint and raw.id != STATEPOINT_ID and is_doubtful(statepoint, places, frame_size, stack_pointer):
+        statepoint = None
     return Record(
         address=address,
         function_address=function.address,
         offset=raw.offset,
-        frame_size=None if function.stack_size == UNKNOWN_STACK_SIZE else function.stack_size,
+        frame_size=frame_size,
         id=raw.id,
         statepoint=statepoint,
         locations=() if statepoint else places,
@@ -538,7 +547,7 @@ def content_key(record):
     return record._replace(statepoint=record.statepoint._replace(pairs=pairs))
 
 
-def read_records(submaps, may_return=lambda address: True):
+def read_records(submaps, may_return=lambda address: True, stack_pointer=None):
     """The records of all functions that are in the program, by address, none twice."""
     records = []
     discarded_functions = 0
@@ -549,7 +558,7 @@ def read_records(submaps, may_return=lambda address: True):
             if function.address == 0:
                 discarded_functions += 1
             else:
-                records += [interpret(raw, function, submap.constants, may_return) for raw in own]
+                records += [interpret(raw, function, submap.constants, may_return, stack_pointer) for raw in own]
     distinct = {}
     for record in records:
         distinct.setdefault(content_key(record), record)
@@ -618,7 +627,8 @@ def load(path):
 def read_stack_maps(elf):
     section = elf.find_section(".llvm_stackmaps")
     maps = parse_section(relocated_contents(elf, section))
-    return read_records(maps, lambda address: may_return_to(elf, address))
+    stack_pointer = {MACHINE_X86_64: 7, 183: 31}.get(elf.machine)  # of the machines with a frame pointer beside stack maps
+    return read_records(maps, lambda address: may_return_to(elf, address), stack_pointer)
 
 
 def main():

@@ -241,7 +241,7 @@ class LlvmReader(WithDirectory):
         functions = [
             function._replace(address=0x1000 * number) for number, function in enumerate(submap.functions, 1)
         ]
-        records = oracle.read_records([submap._replace(functions=functions)]).records
+        records = oracle.read_records([submap._replace(functions=functions)], stack_pointer=7).records
         deopt, allocas, empty, values, dynamic, patch, twin, other_twin = records
         self.assertEqual(
             [place.value for place in deopt.statepoint.deopt if place.kind == "constant"],

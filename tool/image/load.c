@@ -7,11 +7,60 @@
 #include "tool/image/global_roots.h"
 #include "tool/image/merged.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <zstd.h>
+
+/* Takes an ID, decimal or hexadecimal, and goes on behind it. */
+static bool take_id(const char **at, uint64_t *id) {
+  char *end;
+  errno = 0;
+  *id = strtoull(*at, &end, strncasecmp(*at, "0x", 2) == 0 ? 16 : 10);
+  const bool ok = isdigit((unsigned char)**at) && errno == 0;
+  *at = end;
+  return ok;
+}
+
+/* Reads ranges of IDs. False where the text isn't that. */
+static bool read_ids(struct statepoint_ids *ids, const char *at) {
+  for (bool more = true; more; at++) {
+    uint64_t first, last;
+    if (!take_id(&at, &first))
+      return false;
+    last = first;
+    if (*at == '-' && (at++, !take_id(&at, &last)))
+      return false;
+    if (last < first || (*at != ',' && *at != 0))
+      return false;
+    more = *at == ',';
+    statepoint_ids_add(ids, first, last);
+  }
+  statepoint_ids_sort(ids);
+  return true;
+}
+
+bool load_take_statepoints(void *context, const char *value, struct problem *problem) {
+  static const char *const rules[] = {"auto", "all", "none"};
+  struct load_options *options = context;
+  struct statepoint_ids ids = {0};
+  options->statepoint_ids = NULL;
+  for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (strcmp(value, rules[i]) == 0) {
+      options->statepoints = i;
+      return true;
+    }
+  const bool ok = read_ids(&ids, value);
+  free(ids.items);
+  options->statepoints = STATEPOINTS_AUTO;
+  options->statepoint_ids = value;
+  return ok || problem_set(problem, "--statepoints is auto, all, none or IDs (7,100-199), not '%s'",
+                           value);
+}
 
 /* Checks that the raw section is something that can be read and replaced. */
 static bool check_raw(const struct image_section *raw, const struct image_section *overlapping,
@@ -126,14 +175,24 @@ static bool read_section(const struct image *image, const struct image_section *
 
 /* Reads all sections of the first one's name: a linker script may leave several. */
 static bool read_records(const struct image *image, const struct load_options *options,
-                         const struct code *code, struct loaded *loaded, struct problem *problem) {
+                         const struct evidence *evidence, struct loaded *loaded,
+                         struct problem *problem) {
   const char *name = loaded->raw->name;
-  const struct statepoint_signs signs = {options->statepoints, code_may_return_to, code};
+  struct statepoint_signs signs = evidence_signs(evidence);
+  signs.rule = options->statepoints;
   EACH_SECTION(image, section)
     if (strcmp(section->name, name) == 0 &&
         !read_section(image, section, &signs, &loaded->table, problem))
       return false;
   return true;
+}
+
+/* Those of the command line count instead of the program's. */
+static bool take_ids(struct statepoint_ids *ids, const struct load_options *options) {
+  if (options->statepoint_ids == NULL)
+    return true;
+  ids->count = 0;
+  return read_ids(ids, options->statepoint_ids);
 }
 
 /* Functions of elf/ fail where memory runs out only, which ends the command. */
@@ -146,8 +205,8 @@ static bool load_raw(const struct image *image, const struct load_options *optio
   table->machine = image->header.e_machine;
   table->code_end = elf_image_code_end(&image->elf_image);
   const bool ok =
-      evidence_find(&evidence, &image->elf_image) &&
-      read_records(image, options, &evidence.code, loaded, problem) &&
+      evidence_find(&evidence, &image->elf_image) && take_ids(&evidence.ids, options) &&
+      read_records(image, options, &evidence, loaded, problem) &&
       evidence_finish(&evidence, table, &loaded->entries) &&
       code_frames_tell(table, &evidence.code) &&
       (options->global_roots == NULL ||

@@ -13,7 +13,12 @@ struct load_options {
   const char *section;      /* the raw section's name; NULL: RAW_SECTION */
   const char *global_roots; /* the section that lists them; NULL: there are none */
   enum statepoint_rule statepoints;
+  const char *statepoint_ids; /* their IDs, as load_take_statepoints has checked; NULL: those that
+                                 the program lists */
 };
+
+/* Takes the value of --statepoints: auto, all, none, or ranges of IDs: 7,100-199. */
+bool load_take_statepoints(void *options, const char *value, struct problem *problem);
 
 /* Opens a file, and finds stack maps that don't have a section of their own (merged.h). */
 bool load_open(struct image *image, const char *path, const struct load_options *options,
