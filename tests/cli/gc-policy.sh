@@ -122,3 +122,5 @@ printf 'gc-entry "collect" # quoted\ncomplete\n' >policy
 expect_verdict kept app managed_third --policy=policy
 printf 'complete it\n' >broken
 expect_refusal 'broken: line 1: more than the word complete' "$stackpack" pack --always --policy=broken app
+printf 'no-gc ""\n' >broken
+expect_refusal 'broken: an empty pattern' "$stackpack" pack --always --policy=broken app

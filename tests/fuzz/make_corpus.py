@@ -498,6 +498,7 @@ def policies():
     yield "both", b"# a comment\ngc-entry  heap_allocate_slow\n\n gc-entry safepoint_*\r\nno-gc\ttrace_[a-z]*?\n"
     yield "list", b"collect\nheap_*\n*a*a*a*a*a*b\n"
     yield "no_end", b"no-gc f\\*"
+    yield "quoted", b'gc-entry "rt::collect(int, char)"\nno-gc "a b"\n'
 
 
 def write_corpus(directory, seeds):

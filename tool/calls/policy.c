@@ -15,23 +15,23 @@ void policy_close(struct policy *policy) {
   *policy = (struct policy){0};
 }
 
-static void add_pattern(struct policy *policy, enum policy_kind kind, const char *text) {
+static bool add_pattern(struct policy *policy, enum policy_kind kind, const char *text,
+                        struct problem *problem) {
+  if (*text == 0)
+    return problem_set(problem, "an empty pattern: no function has such a name");
   const bool is_plain = pattern_is_plain(text);
   (void)ARRAY_ADD(
       policy->patterns, policy->count, policy->capacity,
       (struct policy_pattern){.text = strdup(text), .kind = kind, .is_plain = is_plain});
+  return true;
 }
 
 bool policy_add_entry(void *policy, const char *pattern, struct problem *problem) {
-  (void)problem;
-  add_pattern(policy, POLICY_GC_ENTRY, pattern);
-  return true;
+  return add_pattern(policy, POLICY_GC_ENTRY, pattern, problem);
 }
 
 bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem) {
-  (void)problem;
-  add_pattern(policy, POLICY_NO_GC, pattern);
-  return true;
+  return add_pattern(policy, POLICY_NO_GC, pattern, problem);
 }
 
 bool policy_take_malloc(void *policy, const char *library, struct problem *problem) {
