@@ -280,12 +280,24 @@ unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint
   return found;
 }
 
+static bool is_dynamic_readable(const struct elf_image *image) {
+  uint64_t size;
+  for (unsigned i = 0; i < image->header.e_phnum; i++) {
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    if (segment.p_type == PT_DYNAMIC && elf_image_at(image, segment.p_vaddr, &size) == NULL)
+      return false;
+  }
+  return true;
+}
+
 /* Finds the relocations and symbols that the dynamic section names. False if some are
  * unreadable. */
 static bool find_relocations(const struct elf_image *image, struct part *relocations,
                              struct part *symbols) {
   enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
   uint64_t rela, size, symbol_table, android;
+  if (!is_dynamic_readable(image))
+    return false;
   const unsigned tables = elf_image_dynamic(image, DT_RELA, &rela);
   const unsigned sizes = elf_image_dynamic(image, DT_RELASZ, &size);
   const unsigned symbol_tables = elf_image_dynamic(image, DT_SYMTAB, &symbol_table);
@@ -330,16 +342,33 @@ static bool relocated_value(const struct elf_image *image, const struct part *sy
   return false;
 }
 
-static bool relocate_by(const struct elf_image *image, const struct part *relocations,
+/* Takes the next relocation of a section. False: there is none. */
+static bool take_relocation(struct part *relocations, const Elf64_Shdr *section,
+                            Elf64_Rela *relocation) {
+  while (relocations->size >= sizeof *relocation) {
+    memcpy(relocation, relocations->bytes, sizeof *relocation);
+    relocations->bytes += sizeof *relocation;
+    relocations->size -= sizeof *relocation;
+    if (relocation->r_offset - section->sh_addr < section->sh_size && relocation->r_info != 0)
+      return true;
+  }
+  return false;
+}
+
+bool elf_image_is_relocated(const struct elf_image *image, const Elf64_Shdr *section) {
+  struct part relocations, symbols;
+  Elf64_Rela relocation;
+  return !find_relocations(image, &relocations, &symbols) ||
+         take_relocation(&relocations, section, &relocation);
+}
+
+static bool relocate_by(const struct elf_image *image, struct part relocations,
                         const struct part *symbols, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown) {
-  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= relocations->size; at += sizeof(Elf64_Rela)) {
-    Elf64_Rela relocation;
-    uint64_t value;
-    memcpy(&relocation, relocations->bytes + at, sizeof relocation);
+  Elf64_Rela relocation;
+  uint64_t value;
+  while (take_relocation(&relocations, section, &relocation)) {
     const uint64_t into = relocation.r_offset - section->sh_addr;
-    if (into >= section->sh_size || relocation.r_info == 0)
-      continue;
     if (section->sh_size - into < sizeof value ||
         !relocated_value(image, symbols, &relocation, &value)) {
       *unknown = ELF64_R_TYPE(relocation.r_info);
@@ -353,15 +382,9 @@ static bool relocate_by(const struct elf_image *image, const struct part *reloca
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown) {
   struct part relocations, symbols;
-  uint64_t size;
   *unknown = 0;
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    if (segment.p_type == PT_DYNAMIC && elf_image_at(image, segment.p_vaddr, &size) == NULL)
-      return false;
-  }
   return find_relocations(image, &relocations, &symbols) &&
-         relocate_by(image, &relocations, &symbols, section, bytes, unknown);
+         relocate_by(image, relocations, &symbols, section, bytes, unknown);
 }
 
 /* ---- Symbols ---- */

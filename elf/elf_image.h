@@ -95,6 +95,9 @@ unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown);
 
+/* Whether this changes a section, or fails. */
+bool elf_image_is_relocated(const struct elf_image *image, const Elf64_Shdr *section);
+
 /* Goes through the symbols of a file: the first table of each type, as a file has only one (gABI,
  * "Section Types"). */
 struct elf_symbols {

@@ -8,11 +8,7 @@ void bit_writer_free(struct bit_writer *writer) {
   *writer = (struct bit_writer){0};
 }
 
-/* Makes room for `bytes` more bytes and the padding after them; new bytes are zero. */
-static bool bit_writer_reserve(struct bit_writer *writer, uint64_t bytes) {
-  const uint64_t needed = writer->size / 8 + bytes + 2 * BITS_PADDING;
-  if (writer->failed || needed <= writer->capacity)
-    return !writer->failed;
+static __attribute__((noinline)) bool bit_writer_grow(struct bit_writer *writer, uint64_t needed) {
   const uint64_t capacity = needed + needed / 2 + 64;
   uint8_t *grown = realloc(writer->bytes, capacity);
   if (grown == NULL) {
@@ -23,6 +19,14 @@ static bool bit_writer_reserve(struct bit_writer *writer, uint64_t bytes) {
   writer->bytes = grown;
   writer->capacity = capacity;
   return true;
+}
+
+/* Makes room for `bytes` more bytes and the padding after them; new bytes are zero. */
+static bool bit_writer_reserve(struct bit_writer *writer, uint64_t bytes) {
+  const uint64_t needed = writer->size / 8 + bytes + 2 * BITS_PADDING;
+  if (writer->failed || needed <= writer->capacity)
+    return !writer->failed;
+  return bit_writer_grow(writer, needed);
 }
 
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {

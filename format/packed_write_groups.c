@@ -63,6 +63,7 @@ struct groups_writer {
   uint32_t *row_bases;    /* of each of them: each derived slot's base, or NO_BASE, */
   uint32_t *live_derived; /* the number of bases among these, */
   uint32_t *choices;      /* and the assignment that has them */
+  uint32_t *most_first;   /* the group's rows, those with most bases first */
   uint32_t *bases;        /* of each assignment: a location for each derived slot, or NO_BASE */
 };
 
@@ -75,6 +76,17 @@ static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
 }
 
 /* ---- Rows ---- */
+
+/* All slots of a layout distinguish all of its rows. */
+static void take_all(struct groups_writer *writer) {
+  struct group *group = &writer->group;
+  group->count = writer->sets->slots;
+  for (uint32_t slot = 0; slot < group->count; slot++)
+    group->slots[slot] = slot;
+  group->rows = writer->sets->rows;
+  for (uint32_t row = 0; row < group->rows; row++)
+    writer->rows[row] = writer->samples[row] = row;
+}
 
 static void start_group(struct groups_writer *writer) {
   writer->group.count = writer->group.to = 0;
@@ -161,6 +173,18 @@ static bool is_too_large(const struct group *group) {
   return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
 }
 
+/* Orders the group's rows by the number of their derived slots, most first. */
+static void order_rows(struct groups_writer *writer) {
+  const struct group *group = &writer->group;
+  uint32_t ends[SLOTS_MAX + 1] = {0}; /* by number: of the rows with as many or more */
+  for (uint32_t row = 0; row < group->rows; row++)
+    ends[writer->live_derived[row]]++;
+  for (unsigned most = group->derived; most-- > 0;)
+    ends[most] += ends[most + 1];
+  for (uint32_t row = group->rows; row-- > 0;)
+    writer->most_first[--ends[writer->live_derived[row]]] = row;
+}
+
 /* Finds assignments, starting with the rows that have most derived slots. Stops at too many. */
 static void assign_bases(struct groups_writer *writer) {
   struct group *group = &writer->group;
@@ -177,11 +201,10 @@ static void assign_bases(struct groups_writer *writer) {
       writer->live_derived[row] += *base != NO_BASE;
     }
   }
+  order_rows(writer);
   group->assignments = 0;
-  for (unsigned most = group->derived + 1; most-- > 0;)
-    for (uint32_t row = 0; row < group->rows && !is_too_large(group); row++)
-      if (writer->live_derived[row] == most)
-        assign_row(writer, row);
+  for (uint32_t i = 0; i < group->rows && !is_too_large(group); i++)
+    assign_row(writer, writer->most_first[i]);
 }
 
 /* ---- Sizes ---- */
@@ -320,9 +343,13 @@ static void order_slots(struct groups_writer *writer) {
 static void measure_slots(struct groups_writer *writer, uint32_t from, uint32_t to) {
   if (writer->group.from == from && writer->group.to == to && to > 0)
     return;
-  start_group(writer);
-  for (uint32_t i = from; i < to; i++)
-    add_slot(writer, writer->order[i]);
+  if (writer->sets->are_all && to - from == writer->sets->slots) {
+    take_all(writer);
+  } else {
+    start_group(writer);
+    for (uint32_t i = from; i < to; i++)
+      add_slot(writer, writer->order[i]);
+  }
   measure_group(writer);
   writer->group.from = from;
   writer->group.to = to;
@@ -469,8 +496,8 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
   return !bodies->failed;
 }
 
-/* Makes the arrays, all zeros, in one block of memory: the arrays of the widest items first. The
- * block starts with `keys`, and is to be freed. */
+/* Makes the arrays in one block of memory: the arrays of the widest items first. The block starts
+ * with `keys`, and is to be freed. Keys and live rows start as zeros. */
 static bool open_writer(struct groups_writer *writer, const struct live_sets *sets) {
   const size_t slots = (size_t)sets->slots + 1, rows = sets->rows;
   const size_t live_words = slots * (rows / 64 + 1);
@@ -481,9 +508,9 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   while (keys < 2 * rows)
     keys *= 2;
   *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
-  writer->keys = calloc(1, keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
-                               (2 * slots + 4 * rows + bases + row_bases) * sizeof(uint32_t) +
-                               slots * sizeof(bool));
+  writer->keys =
+      malloc(keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
+             (2 * slots + 5 * rows + bases + row_bases) * sizeof(uint32_t) + slots * sizeof(bool));
   if (writer->keys == NULL)
     return false;
   writer->live = (uint64_t *)(writer->keys + keys);
@@ -494,9 +521,11 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   writer->samples = writer->rows + rows;
   writer->choices = writer->samples + rows;
   writer->live_derived = writer->choices + rows;
-  writer->bases = writer->live_derived + rows;
+  writer->most_first = writer->live_derived + rows;
+  writer->bases = writer->most_first + rows;
   writer->row_bases = writer->bases + bases;
   writer->derived = (bool *)(writer->row_bases + row_bases);
+  memset(writer->keys, 0, keys * sizeof *writer->keys + live_words * sizeof *writer->live);
   return true;
 }
 

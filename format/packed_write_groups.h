@@ -12,6 +12,7 @@ struct live_sets {
   const uint32_t *locations; /* of each slot; they ascend */
   const uint32_t *bases;     /* bases[slot * rows + row], or NO_BASE if it is dead in this row */
   const uint32_t *row_of;    /* of each position; they first come in order */
+  bool are_all;              /* the slots are all of the layout: each row is another one */
   bool is_quick;             /* groups may be larger than the smallest ones */
 };
 enum { NO_BASE = UINT32_MAX };

@@ -34,8 +34,11 @@ struct layouts_writer {
   uint32_t rows;
   uint32_t *row_of; /* by position; owned */
   size_t row_of_capacity;
-  struct live_slot *live; /* in the order of locations; owned */
+  struct live_slot *live; /* by row; owned */
   size_t live_count, live_capacity;
+  struct live_slot *sorted; /* the same in the order of locations; owned */
+  size_t sorted_capacity;
+  uint32_t *ends; /* by location: zeros, but while slots are sorted */
   uint32_t locations[SLOTS_AT_ONCE];
   uint32_t *bases; /* of each of these slots: a row of the matrix; owned */
   size_t bases_capacity;
@@ -78,19 +81,56 @@ static bool add_row(struct layouts_writer *writer, uint32_t live) {
   return true;
 }
 
-/* Sorts the slots of all rows. A location that comes twice in a row is two slots. */
-static void sort_live(struct layouts_writer *writer) {
-  struct live_slot *live = writer->live;
-  bool has_copies = false;
-  if (writer->live_count > 0)
-    qsort(live, writer->live_count, sizeof *live, compare_live);
+/* Sorts the slots by their locations, by counting these: rows are in order. False if a location
+ * comes twice in a row. `low` and `high` are the lowest location and the highest. */
+static bool sort_by_location(struct layouts_writer *writer, uint32_t low, uint32_t high) {
+  const struct live_slot *live = writer->live;
+  struct live_slot *sorted = writer->sorted;
+  uint32_t *ends = writer->ends;
+  bool is_twice = false;
+  for (size_t i = 0; i < writer->live_count; i++)
+    ends[live[i].location]++;
+  for (uint32_t location = low; location < high; location++)
+    ends[location + 1] += ends[location];
+  for (size_t i = writer->live_count; i-- > 0;)
+    sorted[--ends[live[i].location]] = live[i];
+  memset(ends + low, 0, ((size_t)high - low + 1) * sizeof *ends);
   for (size_t i = 1; i < writer->live_count; i++)
-    if (live[i].location == live[i - 1].location && live[i].row == live[i - 1].row) {
-      live[i].copy = live[i - 1].copy + 1;
+    is_twice |= sorted[i].location == sorted[i - 1].location && sorted[i].row == sorted[i - 1].row;
+  return !is_twice;
+}
+
+/* The same for all slots. A location that comes twice in a row is two slots. */
+static void sort_with_copies(struct layouts_writer *writer) {
+  struct live_slot *sorted = writer->sorted;
+  const size_t count = writer->live_count;
+  bool has_copies = false;
+  memcpy(sorted, writer->live, count * sizeof *sorted);
+  qsort(sorted, count, sizeof *sorted, compare_live);
+  for (size_t i = 1; i < count; i++)
+    if (sorted[i].location == sorted[i - 1].location && sorted[i].row == sorted[i - 1].row) {
+      sorted[i].copy = sorted[i - 1].copy + 1;
       has_copies = true;
     }
   if (has_copies)
-    qsort(live, writer->live_count, sizeof *live, compare_live);
+    qsort(sorted, count, sizeof *sorted, compare_live);
+}
+
+static bool sort_live(struct layouts_writer *writer) {
+  enum { NEAR = 4 }; /* locations a slot: counting them takes less time than sorting */
+  const size_t count = writer->live_count;
+  uint32_t low = UINT32_MAX, high = 0;
+  if (!array_make_room((void **)&writer->sorted, &writer->sorted_capacity, count,
+                       sizeof *writer->sorted))
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t location = writer->live[i].location;
+    low = location < low ? location : low;
+    high = location > high ? location : high;
+  }
+  if (count > 0 && ((high - low) / NEAR > count || !sort_by_location(writer, low, high)))
+    sort_with_copies(writer);
+  return true;
 }
 
 /* Collects the rows of a layout's distinct sets, in the order of their first use. */
@@ -110,8 +150,7 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
     writer->row_of[i] = writer->seen[live[i]].row;
   }
   writer->rows += count == 0; /* of no record: an empty set */
-  sort_live(writer);
-  return true;
+  return sort_live(writer);
 }
 
 /* ---- Groups ---- */
@@ -121,9 +160,10 @@ static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const u
 static bool collect_sets(struct layouts_writer *writer, size_t *next, struct live_sets *sets) {
   const uint32_t rows = writer->rows;
   const struct live_slot *last = NULL;
+  const bool is_first = *next == 0;
   uint32_t slots = 0;
   for (; *next < writer->live_count; ++*next) {
-    const struct live_slot *live = &writer->live[*next];
+    const struct live_slot *live = &writer->sorted[*next];
     if (last == NULL || live->location != last->location || live->copy != last->copy) {
       if (slots == SLOTS_AT_ONCE)
         break;
@@ -143,6 +183,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
       .locations = writer->locations,
       .bases = writer->bases,
       .row_of = writer->row_of,
+      .are_all = is_first && *next == writer->live_count,
       .is_quick = writer->encoder->is_quick,
   };
   return true;
@@ -351,9 +392,11 @@ bool packed_write_layouts(struct encoder *encoder) {
   struct layouts_writer writer = {.encoder = encoder};
   writer.seen = encoder_array(encoder, encoder->table->live.count, sizeof *writer.seen);
   encoder->places = encoder_array(encoder, encoder->layout_count, sizeof *encoder->places);
+  writer.ends = encoder_array(encoder, (uint64_t)encoder->location_count + 1, sizeof *writer.ends);
   const bool ok = encoder->error == NULL && write_all(&writer);
   free(writer.row_of);
   free(writer.live);
+  free(writer.sorted);
   free(writer.bases);
   free(writer.heads.items);
   bit_writer_free(&writer.bodies);

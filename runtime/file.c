@@ -39,13 +39,22 @@ static enum stackpack_error open_packed(struct elf_file *file, struct stackpack_
   return error != 0 ? error_of(error) : table_open_in(table, &file->image, &packed);
 }
 
+/* Whether a section is in a segment that is loaded. */
+static bool is_loaded(const struct elf_image *image, const Elf64_Shdr *section) {
+  uint64_t size;
+  const uint8_t *bytes = elf_image_at(image, section->sh_addr, &size);
+  return bytes != NULL && (uint64_t)(bytes - image->bytes) == section->sh_offset &&
+         section->sh_size <= size;
+}
+
 static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_table *table,
                                      void **memory) {
   Elf64_Shdr raw = {0};
   unsigned sections = 0, number = 0;
   int error = elf_file_fetch_sections(file);
   for (; error == 0 && raw_next(&file->image, &number, &raw); sections++)
-    error = elf_file_fetch(file, raw.sh_offset, raw.sh_size);
+    if (!is_loaded(&file->image, &raw))
+      error = elf_file_fetch(file, raw.sh_offset, raw.sh_size);
   if (error == 0 && sections == 0)
     return STACKPACK_NO_STACK_MAPS;
   if (error == 0)
@@ -53,6 +62,13 @@ static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_tab
   if (error == 0)
     error = elf_file_fetch_symbols(file);
   return error != 0 ? error_of(error) : stackpack_raw_open(table, &file->image, memory);
+}
+
+/* A file whose maps were read into a table of their own isn't needed any more. */
+static void give_back_file(struct owned *owned) {
+  if (owned->size > 0)
+    munmap((void *)(uintptr_t)owned->start, owned->size);
+  owned->start = owned->size = 0;
 }
 
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path) {
@@ -71,13 +87,14 @@ enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char
   error = at_end != STACKPACK_OK ? at_end : error;
   if (error != STACKPACK_OK)
     stackpack_file_close(file);
+  else if (owned->table != NULL)
+    give_back_file(owned);
   return error;
 }
 
 void stackpack_file_close(struct stackpack_file *file) {
   struct owned *owned = owned_of(file);
-  if (owned->size > 0)
-    munmap((void *)(uintptr_t)owned->start, owned->size);
+  give_back_file(owned);
   free(owned->table);
   *file = (struct stackpack_file){0};
 }

@@ -55,6 +55,20 @@ static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
     }
 }
 
+/* A copy of a section, without the bias in its functions' addresses. */
+static uint8_t *copy_of(const struct elf_image *image, const uint8_t *contents,
+                        const Elf64_Shdr *section) {
+  uint8_t *bytes = malloc(section->sh_size + 1);
+  if (bytes == NULL)
+    return NULL;
+  memcpy(bytes, contents, section->sh_size);
+  if (image->bias != 0)
+    take_out_bias(bytes, section->sh_size, image->bias);
+  return bytes;
+}
+
+/* The maps of most programs at fixed addresses are read in place; others' addresses change in a
+ * copy. */
 static enum stackpack_error read_section(const struct elf_image *image, const Elf64_Shdr *section,
                                          const struct evidence *evidence,
                                          struct safepoints *safepoints) {
@@ -63,15 +77,16 @@ static enum stackpack_error read_section(const struct elf_image *image, const El
   const uint8_t *contents = elf_image_contents(image, section);
   if (contents == NULL)
     return STACKPACK_BAD_STACK_MAP;
-  uint8_t *bytes = malloc(section->sh_size + 1);
-  if (bytes == NULL)
-    return STACKPACK_NO_MEMORY;
-  memcpy(bytes, contents, section->sh_size);
-  if (image->bias != 0)
-    take_out_bias(bytes, section->sh_size, image->bias);
-  const bool ok = elf_image_relocate(image, section, bytes, &unknown) &&
-                  safepoints_add_v3(safepoints, bytes, section->sh_size, &signs);
-  free(bytes);
+  uint8_t *copy = NULL;
+  if (image->bias != 0 || elf_image_is_relocated(image, section)) {
+    copy = copy_of(image, contents, section);
+    if (copy == NULL)
+      return STACKPACK_NO_MEMORY;
+  }
+  const bool ok =
+      (copy == NULL || elf_image_relocate(image, section, copy, &unknown)) &&
+      safepoints_add_v3(safepoints, copy != NULL ? copy : contents, section->sh_size, &signs);
+  free(copy);
   if (ok)
     return STACKPACK_OK;
   return safepoints->no_memory ? STACKPACK_NO_MEMORY : STACKPACK_BAD_STACK_MAP;
