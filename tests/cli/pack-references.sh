@@ -130,6 +130,18 @@ for linker in bfd gold; do
   check_refused app "$how"
 done
 
+# References far behind the start of a section, after bytes that are no code or the start of a long instruction: each of
+# these bytes may be the last one before decoding begins. No symbol tells.
+for count in 9000 9001; do
+  for byte in 0x48 0x0f 0x66 0xe8 0xff; do
+    echo ".text; .globl far; .fill $count, 1, $byte; .fill 16, 1, 0x90
+far: lea __LLVM_StackMaps(%rip), %rax; ret; .fill 9000, 1, $byte" | as -o far.o
+    ld -o app -e far far.o list.global.o --unresolved-symbols=ignore-all
+    objcopy --strip-all app
+    check_refused app "an instruction in \.text at 0x[0-9a-f]+"
+  done
+done
+
 # libstackpack finds the stack maps by their section.
 if [[ -e $BUILD/libstackpack.a ]] && ! nm "$BUILD/libstackpack.a" | grep __asan >/dev/null; then
   cat common.h - >library.c <<'C'

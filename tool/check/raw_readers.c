@@ -38,9 +38,9 @@
  *     adrp x0, 0x412000                 auipc a0, 0x2
  *     add  x0, x0, 0x318                addi  a0, a0, 0x318
  *
- * Code of x86-64 in which the address's bytes occur is decoded from its section's start to its end.
- * Code that follows data falls into step after a few instructions; and as only the headers' bytes
- * count, bytes that aren't code will hardly name one.
+ * Code of x86-64 is decoded around the places in which the address's bytes occur, from a few thousand
+ * bytes before. Decoding that starts inside an instruction, or in data, falls into step after a few
+ * instructions; and as only the headers' bytes count, bytes that aren't code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
@@ -444,16 +444,18 @@ static bool may_name_header(const struct search *search, const uint8_t *bytes, u
   return may;
 }
 
-/* Whether there are any such four bytes in a section. Decoding takes a hundred times longer, and
- * nearly always there is no such place. Words that follow each other are looked at together, and
- * then those that start a byte, two and three further on: compilers use vectors for that. */
-static bool may_name_maps(const struct search *search, const struct image_section *section) {
+/* The place of the first such four bytes in a section, at or after `from`; the section's size if
+ * there are none. Decoding takes a hundred times longer. Words that follow each other are looked at
+ * together, and then those that start a byte, two and three further on: compilers use vectors for
+ * that. */
+static uint64_t find_place(const struct search *search, const struct image_section *section,
+                           uint64_t from) {
   enum { WORDS = 64, BLOCK = WORDS * 4 };
   const uint8_t *bytes = search->image->bytes + section->header.sh_offset;
   const uint64_t size = section->header.sh_size, address = section->header.sh_addr;
   const uint32_t raw = (uint32_t)search->raw->header.sh_addr;
   const uint32_t raw_size = (uint32_t)search->raw->header.sh_size;
-  for (uint64_t block = 0; block + 4 <= size; block += BLOCK) {
+  for (uint64_t block = from; block + 4 <= size; block += BLOCK) {
     const uint64_t end = block + BLOCK + 4 <= size ? block + BLOCK : size - 3;
     uint32_t may = end != block + BLOCK;
     for (uint32_t first = 0; may == 0 && first < 4; first++)
@@ -462,9 +464,23 @@ static bool may_name_maps(const struct search *search, const struct image_sectio
                         raw, raw_size);
     for (uint64_t at = block; may != 0 && at < end; at++)
       if (may_name_header(search, bytes + at, address + at))
-        return true;
+        return at;
   }
-  return false;
+  return size;
+}
+
+/* Goes to the next instruction that may name a map, and some before it. x86-64: places that may be
+ * in one tell; other machines: all may. False: there is none. `place` is the last such place. */
+static bool walk_near(const struct search *search, struct walk *walk, uint64_t *place) {
+  enum { BEFORE = 4096 };
+  if (walk->architecture->highest == 0 && (walk->at > *place || *place == UINT64_MAX)) {
+    *place = find_place(search, walk->section, *place + 1);
+    if (*place == walk->section->header.sh_size)
+      return false;
+    if (*place > BEFORE && walk->at < *place - BEFORE)
+      walk->at = *place - BEFORE;
+  }
+  return walk_next(walk);
 }
 
 static void search_code(const struct search *search, const struct code_architecture *architecture,
@@ -477,10 +493,9 @@ static void search_code(const struct search *search, const struct code_architect
                                 .is_fixed = search->is_fixed,
                                 .is_straight = true}};
   uint64_t clones = UINT64_MAX - CLONES_SIZE; /* where such code begins */
-  if (architecture->highest == 0 && !may_name_maps(search, section))
-    return;
-  uint64_t start = UINT64_MAX / 2; /* what named the start of the section before */
-  while (search->found->text[0] == 0 && walk_next(&walk)) {
+  uint64_t start = UINT64_MAX / 2;            /* what named the start of the section before */
+  uint64_t place = UINT64_MAX;                /* none yet */
+  while (search->found->text[0] == 0 && walk_near(search, &walk, &place)) {
     const uint64_t address = section->header.sh_addr + walk.at - walk.instruction.length;
     start = names_start(search, &walk.instruction) ? address : start;
     if (!names_map(search, &walk.instruction) || means_end(search, walk, address - start))
