@@ -463,7 +463,8 @@ static uint64_t find_place(const struct search *search, const struct image_secti
         may |= may_name(bytes + block + first + i * 4, (uint32_t)(address + block) + first + i * 4,
                         raw, raw_size);
     for (uint64_t at = block; may != 0 && at < end; at++)
-      if (may_name_header(search, bytes + at, address + at))
+      if (may_name(bytes + at, (uint32_t)(address + at), raw, raw_size) != 0 &&
+          may_name_header(search, bytes + at, address + at))
         return at;
   }
   return size;
