@@ -212,7 +212,12 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
  * full cache keeps its records until others come again and again. Pairs in other places than
  * registers and slots of 8 bytes near each other are read from the table at each visit. A cache is
  * for one thread at a time; a visitor or `forward`, and the functions that they call, must not use
- * it. */
+ * it.
+ *
+ * A cache pays where the addresses of one collection recur in it or in the next one. CPython's
+ * recorded stacks take 242 ns a frame with updates; 93 with a cache of 32 KiB, 50 with 128 KiB, 49
+ * with 2 MiB. Addresses at random from more records than it has room for take 12 to 22 % longer with
+ * a cache than without: there, NULL is the better choice. */
 enum { STACKPACK_CACHE_LINE = 64 };
 struct stackpack_cache {
   uint64_t private_[12];

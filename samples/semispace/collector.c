@@ -26,9 +26,12 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-static void collect(const void *context) {
+/* `frame`: the struct waiting_frame of the allocation. Most allocations don't collect: so only here
+ * a walk's start is made of it. */
+static void collect(const void *frame) {
+  const struct stackpack_context context = waiting_context(*(const struct waiting_frame *)frame);
   copier_start(&copier);
-  stack_update(context, copier_forward, &copier, &stack_counts);
+  stack_update(&context, copier_forward, &copier, &stack_counts);
   copier_finish(&copier);
 }
 
@@ -38,9 +41,8 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer) {
-  const struct stackpack_context context =
-      waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
-  return copier_allocate(&copier, data_bytes, references, collect, &context);
+  const struct waiting_frame frame = {return_address, stack_pointer, frame_pointer};
+  return copier_allocate(&copier, data_bytes, references, collect, &frame);
 }
 
 uint64_t heap_run(uint64_t (*workload)(uint64_t size), uint64_t size) {
