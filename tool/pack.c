@@ -19,6 +19,7 @@
 #include "tool/image/clean.h"
 #include "tool/image/compress.h"
 #include "tool/image/output.h"
+#include "tool/image/trace.h"
 #include "tool/print/summary.h"
 #include "tool/rewrite/kept.h"
 #include "tool/rewrite/rewrite.h"
@@ -334,21 +335,29 @@ static bool warn(struct packing *packing, struct problem *problem) {
 
 /* Runs the passes, up to one that fails or that leaves nothing to do. */
 static bool pack_image(struct packing *packing, struct problem *problem) {
-  static bool (*const passes[])(struct packing *, struct problem *) = {
-      find_stack_maps,    /* image/load.c */
-      read_stack_maps,    /* image/load.c */
-      drop_by_reach,      /* calls/drop.c */
-      refuse_raw_readers, /* check/raw_readers.c, check/raw_names.c */
-      encode_table,       /* format/packed_write.c, rewrite/plan.c */
-      rewrite_file,       /* rewrite/rewrite.c */
-      check_file,         /* check/compare.c, check/answers.c */
-      sum_up,             /* print/summary.c */
-      write_files,        /* rewrite/kept.c, image/output.c */
-      warn,               /* check/raw_names.c */
+  static const struct {
+    const char *name;
+    bool (*run)(struct packing *packing, struct problem *problem);
+  } passes[] = {
+      {"find_stack_maps", find_stack_maps},       /* image/load.c */
+      {"read_stack_maps", read_stack_maps},       /* image/load.c */
+      {"drop_by_reach", drop_by_reach},           /* calls/drop.c */
+      {"refuse_raw_readers", refuse_raw_readers}, /* check/raw_readers.c, check/raw_names.c */
+      {"encode_table", encode_table},             /* format/packed_write.c, rewrite/plan.c */
+      {"rewrite_file", rewrite_file},             /* rewrite/rewrite.c */
+      {"check_file", check_file},                 /* check/compare.c, check/answers.c */
+      {"sum_up", sum_up},                         /* print/summary.c */
+      {"write_files", write_files},               /* rewrite/kept.c, image/output.c */
+      {"warn", warn},                             /* check/raw_names.c */
   };
+  struct trace trace = trace_begin("pack");
   bool ok = true;
-  for (size_t i = 0; i < sizeof passes / sizeof *passes && ok && !packing->is_done; i++)
-    ok = passes[i](packing, problem);
+  for (size_t i = 0; i < sizeof passes / sizeof *passes && ok && !packing->is_done; i++) {
+    ok = passes[i].run(packing, problem);
+    trace_pass(&trace, passes[i].name, "%" PRIu32 " functions, %" PRIu32 " records, %zu bytes",
+               packing->loaded.table.function_count, packing->loaded.table.record_count,
+               packing->table_size);
+  }
   free(packing->result);
   free(packing->table);
   drop_close(&packing->drop);

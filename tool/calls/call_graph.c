@@ -5,6 +5,7 @@
 #include "format/search.h"
 #include "tool/code/code.h"
 #include "tool/image/clean.h"
+#include "tool/image/trace.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -184,23 +185,39 @@ static void settle_data(struct call_graph *graph) {
   free(is_entered);
 }
 
+/* Notes the end of a pass: see image/trace.h. */
+static void end_pass(struct trace *trace, const struct call_graph *graph, const char *pass) {
+  trace_pass(trace, pass, "%" PRIu32 " functions, %" PRIu32 " calls", graph->function_count,
+             graph->call_count);
+}
+
 static bool build(struct graph_builder *builder, const struct image *image,
                   const struct safepoints *table, struct problem *problem) {
+  struct trace trace = trace_begin("calls");
   functions_find(builder, image, table);
+  end_pass(&trace, builder->graph, "functions_find");
   sweep(builder, image);
+  end_pass(&trace, builder->graph, "sweep");
   if (!landings_find(builder, image, problem))
     return false;
+  end_pass(&trace, builder->graph, "landings_find");
   indirect_calls_resolve(builder);
+  end_pass(&trace, builder->graph, "indirect_calls_resolve");
   registered_note(builder);
+  end_pass(&trace, builder->graph, "registered_note");
   escapes_find(builder, image);
+  end_pass(&trace, builder->graph, "escapes_find");
   merge_calls(builder);
   patches_find(builder, table);
   if (builder->later_count > 0)
     merge_calls(builder);
+  end_pass(&trace, builder->graph, "patches_find");
   look_through_stubs(builder->graph);
   call_types_read(builder, image, table);
+  end_pass(&trace, builder->graph, "call_types_read");
   settle_data(builder->graph);
   registered_check(builder);
+  end_pass(&trace, builder->graph, "registered_check");
   return true;
 }
 
