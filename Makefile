@@ -1,7 +1,8 @@
 # stackpack: packs the stack maps of linked programs. See README.md.
 #
 #   make            the commands build/stackpack and build/stackpack-ld, and the libraries build/libstackpack.{a,so}
-#   make check      all tests (and parts of them: see tests/rules.mk)
+#   make quick      unit tests and a smoke test: a minute
+#   make check      tests of each kind; TEST=NAME: one of them; check-all: all tests (and others: see tests/rules.mk)
 #   make demo       packs a real program and shows what it did
 #   make fuzz       the fuzzers        make bench  measures            make corpus  real programs to try
 #   make install    and uninstall: PREFIX, DESTDIR, and others: see tool/install.mk

@@ -15,16 +15,32 @@ AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh c
   matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/machines.sh
 
-# What `check` runs, what `check-inputs` does (for sanitizers), and `check-code` (for another compiler).
+# What `check-all` runs; what `check` does: few samples of each kind, without the tests that take longest and look around the code; what
+# `check-inputs` does (for sanitizers), and `check-code` (for another compiler). TEST names some tests by a pattern, which then try
+# all their cases: make check TEST='gc-*'.
+LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-document.sh managed-compiler.sh matrix.sh matrix-machines.sh packages.sh report-browser.sh \
+  tools-patchelf.sh tools-release.sh unwind-machines.sh) tests/samples/handles.sh tests/samples/machines.sh tests/samples/threads.sh tests/samples/types.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
 INPUT_TESTS := $(filter-out $(AROUND),$(ALL_TESTS))
 CODE_TESTS := $(filter-out $(AROUND),$(UNIT_TESTS) $(OTHER_TESTS))
+QUICK_TESTS := $(UNIT_TESTS) tests/fuzz/regressions.sh tests/cli/smoke.sh
+SOME_TESTS := $(filter-out $(LONG),$(ALL_TESTS))
+NAMED_TESTS = $(foreach test,$(ALL_TESTS),$(if $(filter $(subst *,%,$(TEST)),$(basename $(notdir $(test)))),$(test)))
 
-.PHONY: check check-inputs check-code
-check: TESTS := $(ALL_TESTS)
+.PHONY: check check-all check-inputs check-code quick
+check: TESTS := $(SOME_TESTS)
+check-all: TESTS := $(ALL_TESTS)
 check-inputs: TESTS := $(INPUT_TESTS)
 check-code: TESTS := $(CODE_TESTS)
-check check-inputs check-code: all samples $(UNIT_TESTS) $(RANDOM_PROGRAM) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+quick: TESTS := $(QUICK_TESTS)
+check quick: export SAMPLING := few
+ifneq ($(TEST),)
+check: TESTS = $(or $(NAMED_TESTS),$(error no test is named $(TEST)))
+check: SAMPLING := all
+endif
+quick: all $(UNIT_TESTS)
+check check-all check-inputs check-code: all samples $(UNIT_TESTS) $(RANDOM_PROGRAM) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+check check-all check-inputs check-code quick:
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
 # Random programs with known call graphs: ROUNDS of each family, others in every run (FIRST= repeats one: it is printed).

@@ -5,4 +5,4 @@
 
 make_recorder
 make_answers
-python3 "$TOP/tests/callgraph/family.py" direct --rounds "${ROUNDS:-8}" --first "${FIRST:-1}"
+python3 "$TOP/tests/callgraph/family.py" direct --rounds "${ROUNDS:-8}" --every "$((every / 2 + 1))" --first "${FIRST:-1}"

@@ -9,6 +9,6 @@ for machine in ${MACHINES:-aarch64 riscv64}; do
     rounds=${ROUNDS:-}
     [[ $family == mixed ]] || rounds=${ROUNDS:-8}
     echo "$machine, $family"
-    python3 "$TOP/tests/callgraph/family.py" "$family" --machine "$machine" ${rounds:+--rounds "$rounds"} --first "${FIRST:-1}"
+    python3 "$TOP/tests/callgraph/family.py" "$family" --machine "$machine" ${rounds:+--rounds "$rounds"} --every "$((every * 5 - 4))" --first "${FIRST:-1}"
   done
 done

@@ -6,4 +6,4 @@
 
 make_recorder
 make_answers
-python3 "$TOP/tests/callgraph/family.py" mixed ${ROUNDS:+--rounds "$ROUNDS"} --first "${FIRST:-1}"
+python3 "$TOP/tests/callgraph/family.py" mixed ${ROUNDS:+--rounds "$ROUNDS"} --every "$every" --first "${FIRST:-1}"

@@ -51,7 +51,7 @@ while read -r level linker kind model compiler; do
   expect_status 0 "$stackpack" pack --always --gc-entry=notified --gc-entry=replaced -o packed/liblibrary.so raw/liblibrary.so
   expect_sound raw/liblibrary.so packed/liblibrary.so seen
   expect_same_run raw/app packed/app
-done < <(head -n "${ROUNDS:-2}" <<END
+done < <(head -n "${ROUNDS:-$((every > 1 ? 1 : 2))}" <<END
 -O0 lld -no-pie static gcc
 -O2 bfd -pie pic $LLVM/bin/clang
 -O2 lld -pie pic gcc

@@ -17,5 +17,6 @@ done
 tar --zstd -xf "$CORPUS/lua-objects.tar.zst"
 link_with lld lua lua-objs/*.o -lm -ldl
 check lua $((40 * ${ROUNDS:-1})) luaC_step luaC_fullgc
+[[ $SAMPLING == all ]] || exit 0
 zstd -dq "$CORPUS/python3.11.zst" -o python3.11
 check python3.11 $((10 * ${ROUNDS:-1})) gc_collect_main

@@ -5,6 +5,7 @@ set -euo pipefail
 
 stackpack=$BUILD/stackpack
 samples=$TOP/tests/cli/ir
+export SAMPLING=${SAMPLING:-all}
 export PYTHONPATH=$TOP/tests/cli PYTHONDONTWRITEBYTECODE=1
 
 fail() { # MESSAGE
@@ -15,6 +16,12 @@ fail() { # MESSAGE
 skip() { # REASON
   echo "$*"
   exit 77
+}
+
+# Whether the next of a test's many cases of one kind is tried: with SAMPLING=few one in N is.
+cases=0
+sampled() { # N
+  [[ $SAMPLING == all ]] || ((cases++ % $1 == 0))
 }
 
 # ---- Running commands ----------------------------------------------------------------------------------
@@ -109,11 +116,20 @@ compile() { # IR OBJECT [LLC OPTION...]
 # For the machine that a test chooses (choose_machine), if it isn't the build's.
 clang_options=()
 
-# Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise.
+# Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise. Clang's command for the linker is kept for the next
+# time with the same arguments: clang itself takes as long as the linker.
+declare -A link_commands
 link_with() { # LINKER OUTPUT ARGUMENT...
-  local linker=$1 output=$2
+  local linker=$1 output=$2 commands
   shift 2
-  "$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@"
+  local link=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@")
+  commands=${link_commands[${link[*]}]-}
+  if [[ -z $commands ]]; then
+    commands=$("${link[@]}" '-###' 2>&1 | grep '^ "') || commands=
+    [[ -n $commands && $commands != *$'\n'* ]] || commands='"${link[@]}"' # sources are compiled, too
+    link_commands[${link[*]}]=$commands
+  fi
+  eval "$commands"
 }
 
 # Builds a program from a sample (IR that defines run) and ir/main.c.
@@ -225,9 +241,9 @@ make_lonely_program() {
   "$LLVM/bin/clang" "${clang_options[@]}" -O1 -c main.c collect.c
 }
 
-# Assembles odd.S: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which leads to collect.
+# Assembles odd.s: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which leads to collect.
 make_odd() { # NO_CALL MORE HELPER HIDDEN
-  cat >odd.S <<S
+  cat >odd.s <<S
   .text; .globl no_call; .p2align 4; .type no_call, @function
 no_call: $1
   .size no_call, . - no_call
@@ -241,7 +257,7 @@ hidden: $4
   .size hidden, . - hidden
   .section .note.GNU-stack, "", @progbits
 S
-  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.S
+  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.s
 }
 
 # The only record of a function is kept or dropped: `why` says so.
@@ -251,7 +267,7 @@ expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
   grep -qE "^0x[0-9a-f]+ in .*: $1: " out || { cat out >&2; fail "$2: the record of $3 should be $1"; }
 }
 
-# The same of no_call's caller, in that program with odd.S: as one that doesn't move, and as one that does.
+# The same of no_call's caller, in that program with odd.s: as one that doesn't move, and as one that does.
 expect_odd_verdict() { # kept|dropped NAME [LAYOUT: options of the linker...]
   local layout layouts=(-no-pie "-pie -Wl,-z,notext")
   (($# > 2)) && layouts=("${@:3}")

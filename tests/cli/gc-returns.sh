@@ -8,6 +8,7 @@ compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
 
 check() { # kept|dropped NAME CODE: no_call's
+  sampled 3 || return 0
   make_odd "$3" '' 'mov $1, %eax; ret' 'call collect; ret'
   link_with lld app managed.o native.o main.o odd.o
   echo "$2"

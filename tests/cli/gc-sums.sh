@@ -19,6 +19,7 @@ check() { # kept|dropped NAME
 }
 
 check_code() { # kept|dropped NAME CODE: no_call's
+  sampled 3 || return 0
   make_odd "sub \$24, %rsp; lea helper(%rip), %rax; $3; add \$24, %rsp; ret" '' 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "$2"
 }
@@ -33,6 +34,7 @@ check_code dropped "not called" 'add %rdi, %rax; call helper'
 
 # Made in one function, and called in another. A sum that is called isn't of an address that is named there, nor need it be known.
 check_made() { # kept|dropped NAME CODE [CALL]: make's, and no_call's
+  sampled 3 || return 0
   make_odd "push %rbx; ${4:-call make; call *%rax}; pop %rbx; ret" ".p2align 4; .type make, @function; make: $3; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "handed over: $2"
 }
@@ -75,6 +77,7 @@ check_made dropped "an address" "lea helper(%rip), %rax; ${leads_back/0x10000000
 
 # Made of what a function is given, and called there, in registers or by way of its stack.
 check_given() { # kept|dropped CODE
+  sampled 3 || return 0
   make_odd 'lea helper(%rip), %rdi; mov $16, %esi; jmp make' ".p2align 4; .type make, @function; make: $2; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "given: $2"
 }
@@ -118,6 +121,7 @@ check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi,
 check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
 
 check_c() { # kept|dropped NAME C
+  sampled 3 || return 0
   printf '%s\n' 'void collect(void);' "$3" >odd.c
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c
   check "$1" "$2"

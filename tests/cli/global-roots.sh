@@ -78,6 +78,7 @@ build() { # OUTPUT LINKER OPTION...
 kinds=("fixed lld" "fixed bfd" "pie lld -pie -Wl,-z,notext" "pie bfd -pie -Wl,-z,notext"
   "relr lld -pie -Wl,-z,notext -Wl,-z,pack-relative-relocs" "library lld -shared -Wl,-z,notext")
 for kind in "${kinds[@]}"; do
+  sampled 2 || continue
   read -r name linker options <<<"$kind"
   # shellcheck disable=SC2086 # a list of words
   build app $linker $options

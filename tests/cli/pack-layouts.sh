@@ -7,6 +7,7 @@ many_functions 60 >many.ll
 compile_main main.o
 compile ./many.ll many.o
 while read -r linker options; do
+  sampled 3 || continue
   echo "$linker $options"
   # shellcheck disable=SC2086 # a list of words
   link_with "$linker" app $options main.o many.o 2>link.log || { cat link.log; fail "can't link"; }
@@ -52,6 +53,7 @@ compile ./many.ll many.pic.o -relocation-model=pic
 for linker in lld bfd gold mold; do
   "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
   for kind in "-no-pie" "-pie -Wl,-z,notext"; do
+    sampled 3 || continue
     echo "$linker $kind, aligned data"
     # shellcheck disable=SC2086 # a list of words
     link_with $linker app $kind main.o many.pic.o aligned.o

@@ -40,6 +40,7 @@ for linker in lld bfd; do
 
   for page in 4096 16384 65536 2097152; do
     for kind in "-no-pie" "-pie -Wl,-z,notext"; do
+      sampled 5 || continue
       # shellcheck disable=SC2086 # a list of words
       link_with $linker app $kind -Wl,-z,max-page-size=$page found.o many.o runtime/*.o -ldl
       expect_status 0 "$stackpack" pack -o packed app

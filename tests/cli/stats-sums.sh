@@ -71,6 +71,7 @@ python3 -c 'import json; assert json.load(open("dead.json"))["raw"]["discarded"]
 
 if [[ -n ${CORPUS-} && -e $CORPUS/lua-deopt.zst ]]; then
   for program in lua-deopt python3.11; do
+    sampled 2 || continue
     zstd -dq "$CORPUS/$program.zst" -o $program
     check_program $program
   done

@@ -18,20 +18,29 @@ fi
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make -s -C "$TOP" -f tests/fuzz/rules.mk -j2 BUILD="$BUILD" LLVM="$LLVM" fuzzers
 
-# Symbolizing takes longer than all inputs together, and nobody reads it unless something was found.
+run_inputs() { # INPUT...
+  "$fuzzer" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$PWD/" "$@" >log 2>&1
+}
+
+# One process tries all inputs of a target; where it fails, each has its own, so that those that fail have names.
 failures=0
 for fuzzer in "$BUILD"/fuzz/fuzz_*; do
   target=${fuzzer##*/fuzz_}
   seeds=$target
   if [[ $target == file ]]; then seeds=elf; fi # both read ELF files
   if [[ $target == walk ]]; then seeds=packed; fi
-  for input in "$TOP/tests/fuzz/corpus/$seeds"/* "$TOP/tests/fuzz/regressions/$target"/*; do
-    [[ -f $input ]] || continue
-    if ! "$fuzzer" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$PWD/" "$input" >log 2>&1; then
+  mapfile -t inputs < <(find "$TOP/tests/fuzz/corpus/$seeds" "$TOP/tests/fuzz/regressions/$target" -type f 2>/dev/null | sort)
+  ((${#inputs[@]} > 0)) || { echo "fuzz_$target has no inputs"; exit 1; }
+  ! run_inputs "${inputs[@]}" || continue
+  alone=0
+  for input in "${inputs[@]}"; do
+    if ! run_inputs "$input"; then
       grep -m 1 -E '^(finding|SUMMARY): |runtime error: ' log || true
       echo "fuzz_$target fails: ${input#"$TOP/"}"
-      failures=$((failures + 1))
+      alone=$((alone + 1))
     fi
   done
+  ((alone > 0)) || echo "fuzz_$target fails with all its inputs in one process"
+  failures=$((failures + 1))
 done
 ((failures == 0))

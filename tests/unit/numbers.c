@@ -2,6 +2,7 @@
 #include "numbers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t numbers_next(struct numbers *numbers) {
   uint64_t n = numbers->state += 0x9e3779b97f4a7c15u;
@@ -24,6 +25,11 @@ bool numbers_chance(struct numbers *numbers, unsigned percent) {
 
 uint64_t numbers_of_bits(struct numbers *numbers, unsigned bits) {
   return numbers_next(numbers) >> (64 - numbers_between(numbers, 1, bits));
+}
+
+bool numbers_few_samples(void) {
+  const char *samples = getenv("SAMPLING");
+  return samples != NULL && strcmp(samples, "few") == 0;
 }
 
 uint64_t numbers_setting(const char *name, uint64_t without) {

@@ -21,6 +21,9 @@ bool numbers_chance(struct numbers *numbers, unsigned percent);
 /* A number of up to `bits` bits (1 to 64), each length as often as any other. */
 uint64_t numbers_of_bits(struct numbers *numbers, unsigned bits);
 
+/* Whether a test of many cases of one kind tries some of them only (SAMPLING=few: see tests/run). */
+bool numbers_few_samples(void);
+
 /* The value of an environment variable, or a default. */
 uint64_t numbers_setting(const char *name, uint64_t without);
 

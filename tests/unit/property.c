@@ -16,7 +16,8 @@ static uint64_t first_seed(void) { return numbers_setting("SEED", 20260101); }
 
 /* How many tables of a kind: as many as CASES asks for, in proportion. */
 static uint64_t cases(uint64_t usual) {
-  const uint64_t small = numbers_setting("CASES", SMALL_TABLES);
+  const uint64_t small =
+      numbers_setting("CASES", numbers_few_samples() ? SMALL_TABLES / 4 : SMALL_TABLES);
   const uint64_t count = small * usual / SMALL_TABLES;
   return count > 0 ? count : 1;
 }
