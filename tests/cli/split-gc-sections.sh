@@ -69,3 +69,9 @@ for linker in ld.bfd "$LLVM/bin/ld.lld"; do
   count=$(python3 "$TOP/tests/cli/split_compare.py" full.json split.json symbols) || fail "$linker -r: other records"
   ((count == 11)) || fail "$linker -r: $count records, not 11"
 done
+
+# --emit-relocs leaves the relocations that hold the maps: they don't read them.
+for linker in lld bfd; do
+  link_with $linker kept main.o split/*.o -Wl,--emit-relocs
+  pack_and_compare kept packed
+done

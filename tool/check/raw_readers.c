@@ -301,7 +301,8 @@ static void search_relr(const struct search *search, const struct image_section 
   }
 }
 
-/* Relocations that were applied already, and left in the file: their symbols tell. */
+/* Relocations that were applied already, and left in the file: their symbols tell. Those that hold
+ * a function's stack maps do nothing: they are of type NONE, which is 0 for all machines. */
 static void search_left(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
   const size_t raw_index = (size_t)(search->raw - image->sections);
@@ -314,7 +315,8 @@ static void search_left(const struct search *search, const struct image_section 
   Elf64_Rela relocation;
   for (uint64_t at = 0; symbols != NULL && rela_next(image, header, &at, &relocation);) {
     GElf_Sym symbol;
-    if (gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
+    if (ELF64_R_TYPE(relocation.r_info) != 0 &&
+        gelf_getsym(symbols, (int)ELF64_R_SYM(relocation.r_info), &symbol) != NULL &&
         image_symbol_section(image, &symbol) == raw_index)
       report_relocation(search, table, relocation.r_offset);
   }
