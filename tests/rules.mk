@@ -62,3 +62,9 @@ grow: all
 check-machines: all samples
 	CHECK_MACHINES=all TEST_TIMEOUT=3600 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
 	  tests/run tests/cli/matrix-machines.sh tests/cli/machines-decoders.sh tests/samples/machines.sh
+
+# Tools that change packed files afterwards, on the plain links of all machines (CHECK_TOOLS=all: on every cell, which takes hours).
+.PHONY: check-tools
+check-tools: CHECK_TOOLS ?= plain
+check-tools: all
+	CHECK_TOOLS="$(CHECK_TOOLS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/cli/matrix-tools.sh

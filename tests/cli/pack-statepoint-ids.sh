@@ -62,7 +62,7 @@ expect_kinds '7 stackmap 9; 8 stackmap 5; 150 statepoint 1; ' listed
 [[ ! -s err ]] || fail "it is in doubt: $(<err)"
 expect_kinds '7 statepoint 2; 8 stackmap 5; 150 stackmap 5; ' app --statepoints=7
 expect_kinds '7 statepoint 2; 8 statepoint 1; 150 stackmap 5; ' listed --statepoints=0x8,5-7
-for wrong in 7, 9-8 -1 7-a 99999999999999999999; do
+for wrong in '7,' 9-8 -1 7-a 99999999999999999999; do
   expect_status 2 "$stackpack" pack --statepoints=$wrong app
 done
 
@@ -98,10 +98,10 @@ int main(int count, char **words) {
 C
 "$LLVM/bin/clang" -I"$TOP/runtime" -o ask ask.c "$BUILD/libstackpack.a"
 for seed in {1..4}; do
-  python3 "$TOP/tests/cli/random_mixed.py" $seed >random.ll
+  python3 "$TOP/tests/cli/random_mixed.py" "$seed" >random.ll
   "$LLVM/bin/llc" -O2 -filetype=obj random.ll -o random.o
-  link_with lld random$seed main.o random.o
-  link_with lld listed$seed main.o random.o ids.o
+  link_with lld "random$seed" main.o random.o
+  link_with lld "listed$seed" main.o random.o ids.o
 done
 cat >check.py <<'PYTHON'
 import json, sys
@@ -120,11 +120,11 @@ for line in sys.stdin:
 assert {(True, False), (False, True)} <= found
 PYTHON
 for kind in random listed; do
-  for seed in {1..4}; do dump_json $kind$seed; done | python3 check.py $kind
+  for seed in {1..4}; do dump_json "$kind$seed"; done | python3 check.py $kind
 done
 for program in app listed {random,listed}{1..4}; do
-  "$stackpack" pack --always --quiet --reader=elsewhere --conflicts=omit -o packed $program
-  ./ask $program >raw.answers
+  "$stackpack" pack --always --quiet --reader=elsewhere --conflicts=omit -o packed "$program"
+  ./ask "$program" >raw.answers
   ./ask packed >packed.answers
   expect_same raw.answers packed.answers
   (($(wc -l <raw.answers) >= 3)) || fail "not all records"
