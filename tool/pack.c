@@ -129,16 +129,17 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
          problem_set(problem, "a broken packed table: %s", differences.first);
 }
 
-/* A program with the library, and without stack maps for it to read, has most likely lost them in
- * the link: one section of them refers to all functions, and nothing refers to it. */
+/* A program with signs of stack maps, and without these, has most likely lost them in the link: one
+ * section of them refers to all functions, and nothing refers to it. */
 static bool refuse_none(const struct packing *packing, struct problem *problem) {
   struct problem none = {0};
+  const char *sign = raw_names_lost(packing->image);
   load_none(packing->image, &packing->options->load, &none);
-  return problem_set(problem, "%s%s", none.text,
-                     raw_names_has_library(packing->image)
-                         ? "; its collector asks for some: --gc-sections discards them, unless "
-                           "stackpack-ld links"
-                         : "");
+  return sign == NULL
+             ? problem_set(problem, "%s", none.text)
+             : problem_set(problem,
+                           "%s; %s: --gc-sections discards them, unless stackpack-ld links",
+                           none.text, sign);
 }
 
 /* Finds the stack maps in the file. */

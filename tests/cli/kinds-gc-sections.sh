@@ -38,3 +38,14 @@ for linker in lld bfd; do
   expect_refusal 'asking: no stack maps: no section .llvm_stackmaps; its collector asks for some: --gc-sections discards them, unless stackpack-ld links$' \
     "$stackpack" pack asking
 done
+
+# Other signs: a list of IDs, LLVM's poll, a reference that may stay without a definition.
+lost() { # SOURCE WORDS
+  echo "$1" >sign.c
+  link_with lld lost main.o asked.o -I"$TOP/runtime" sign.c -Wl,--gc-sections
+  expect_refusal "lost: no stack maps: no section .llvm_stackmaps; $2: --gc-sections discards them" "$stackpack" pack lost
+}
+lost '#include <stackpack.h>
+STACKPACK_STATEPOINT_IDS(1, 9);' 'a note lists IDs of statepoints'
+lost '__attribute__((used, retain)) void poll(void) __asm__("gc.safepoint_poll"); void poll(void) {}' 'gc.safepoint_poll is for statepoints'
+lost 'extern char __LLVM_StackMaps[] __attribute__((weak)); __attribute__((used, retain)) char *place = __LLVM_StackMaps;' 'a symbol is __LLVM_StackMaps'

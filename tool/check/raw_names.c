@@ -139,9 +139,30 @@ static bool names_library(const struct image *image) {
   return false;
 }
 
-bool raw_names_has_library(const struct image *image) {
+static bool has_note(const struct image *image, enum note_type type) {
   struct elf_notes notes = elf_notes(&image->elf_image);
   uint64_t size;
-  return elf_notes_next(&notes, NOTE_READER, &size) != NULL || needs_library(image) ||
-         imports(image) || names_library(image);
+  return elf_notes_next(&notes, type, &size) != NULL;
+}
+
+bool raw_names_has_library(const struct image *image) {
+  return has_note(image, NOTE_READER) || needs_library(image) || imports(image) ||
+         names_library(image);
+}
+
+/* ---- Lost stack maps ---- */
+
+/* The code has no sign: a call with values in slots around it looks alike with statepoints and
+ * without. */
+const char *raw_names_lost(const struct image *image) {
+  if (raw_names_has_library(image))
+    return "its collector asks for some";
+  if (has_note(image, NOTE_STATEPOINTS))
+    return "a note lists IDs of statepoints";
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);)
+    if (at.name != NULL && strcmp(at.name, "gc.safepoint_poll") == 0)
+      return "gc.safepoint_poll is for statepoints";
+    else if (at.name != NULL && strcmp(at.name, "__LLVM_StackMaps") == 0)
+      return "a symbol is __LLVM_StackMaps";
+  return NULL;
 }

@@ -14,4 +14,7 @@ bool raw_names_find(const struct image *image, const struct image_section *raw, 
  * imports, the note of the static library (elf/note.h), or a library's name for dlopen. */
 bool raw_names_has_library(const struct image *image);
 
+/* A sign, in words, that a file without stack maps should have some; NULL if there is none. */
+const char *raw_names_lost(const struct image *image);
+
 #endif
