@@ -96,6 +96,11 @@ for version in 0.2 0.2.0 '0.2.0 EXACT' 0.2...0.9 ''; do
   sed -i "s/find_package(stackpack 0.2/find_package(stackpack $version/" cmake/CMakeLists.txt
   logged cmake -S cmake -B cmake/build
 done
+# What isn't packed, as it would grow, is told.
+sed -i 's/--always //' cmake/CMakeLists.txt
+logged cmake -S cmake -B cmake/build
+logged cmake --build cmake/build
+grep -q 'program: warning: not packed, as the file would grow from [0-9]* to [0-9]* bytes' log || fail "of growth CMake says: $(<log)"
 # `pack` refuses: the build fails, and fails again.
 sed -i 's/OPTIONS .*)/OPTIONS --gc-entry=none --strict)/' cmake/CMakeLists.txt
 logged cmake -S cmake -B cmake/build

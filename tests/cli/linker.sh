@@ -38,6 +38,10 @@ STACKPACK_LD=no-such-linker "$LLVM/bin/clang" -fuse-ld="$wrapper" -Wl,--stackpac
 "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie main.o list.o
 [[ $(linker_of a.out) == ld.lld ]] || fail "the default isn't ld.lld"
 expect_packed a.out
+# What isn't packed, as it would grow, is told.
+STACKPACK_OPTIONS='' "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie -o grown main.o list.o 2>log || { cat log; fail "a program that would grow"; }
+grep -q 'grown: warning: not packed, as the file would grow from [0-9]* to [0-9]* bytes' log || fail "of growth it says: $(<log)"
+expect_same_run a.out grown
 mkdir only-ld folder 'a folder'
 ln -s "$(command -v ld.bfd)" only-ld/ld
 PATH=$PWD/only-ld "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie -o app main.o list.o

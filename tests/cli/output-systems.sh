@@ -44,6 +44,47 @@ if without_proc true 2>err; then
   [[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'stackpack-ld-*' -newer words) ]] || fail "a response file was left"
 fi
 
+# ---- Without linkat, and without /proc and linkat ----
+# forbid.py ERROR COMMAND...: linkat fails with the error, by a filter of system calls (seccomp(2), SECCOMP_SET_MODE_FILTER).
+cat >forbid.py <<'PYTHON'
+import ctypes, os, struct, sys
+LINKAT = 265 if os.uname().machine == "x86_64" else 37
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, LINKAT), (0x06, 0, 0, 0x50000 | int(sys.argv[1])), (0x06, 0, 0, 0x7FFF0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
+class Program(ctypes.Structure):
+    _fields_ = [("count", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+program = Program(len(steps), ctypes.addressof(code))
+libc = ctypes.CDLL(None)
+if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.byref(program)):  # PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP
+    sys.exit(77)
+os.execv(sys.argv[2], sys.argv[2:])
+PYTHON
+without_link() { # ERROR COMMAND...
+  python3 forbid.py "$@"
+}
+without_both() { # ERROR COMMAND...
+  without_proc python3 "$PWD/forbid.py" "$@"
+}
+if without_link 1 /bin/true; then
+  ! without_link 1 "$(command -v python3)" -c 'import os; os.link("raw", "hard", follow_symlinks=False)' 2>err || fail "linkat isn't forbidden"
+  ways=(without_link)
+  ! without_proc true 2>err || ways+=(without_both)
+  for way in "${ways[@]}"; do
+    for error in 1 38; do # EPERM, ENOSYS
+      rm -rf nolink
+      mkdir nolink
+      cp raw nolink/app
+      expect_status 0 "$way" $error "$stackpack" pack --reader=elsewhere --keep-raw=nolink/kept nolink/app
+      [[ ! -s err ]] || fail "a complaint: $(<err)"
+      expect_same nolink/app packed
+      expect_same nolink/kept kept
+      expect_status 0 "$way" $error "$stackpack" split -o nolink/split.o many.o
+      expect_same nolink/split.o split.o
+      only_these nolink app kept split.o
+    done
+  done
+fi
+
 # ---- A deep folder ----
 python3 - "$stackpack" <<'PYTHON'
 import os, subprocess, sys
