@@ -57,6 +57,13 @@ campaign: all
 grow: all
 	PYTHONDONTWRITEBYTECODE=1 tests/growth/grow.py $(BUILD)/stackpack $(KINDS)
 
+# Changed files: FILES of them, from SEED on. With SANITIZE=1 and a BUILD of its own, sanitizers look on.
+.PHONY: mutate
+mutate: FILES ?= 10000
+mutate: SEED ?= 1
+mutate: all
+	PYTHONDONTWRITEBYTECODE=1 tests/growth/mutate.py $(BUILD)/stackpack "$(LLVM)" $(FILES) $(SEED)
+
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples

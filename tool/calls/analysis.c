@@ -213,19 +213,20 @@ static bool lacks_symbols(const struct image *image) {
   return true;
 }
 
-/* A nameless copy of a GC entry looks like any other function. Where symbols are missing, a
- * function of uncertain end may hold others, which calls into its middle enter. */
+/* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
+ * alone are missing. A function of uncertain end may hold others, which calls into its middle
+ * enter. */
 static void find_nameless(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
-    const bool is_suspect = call_graph_name(graph, i) == NULL && !graph_is_linkage(graph, i) &&
-                            (function->is_whole || (analysis->lacks_symbols && !function->is_data));
+    const bool is_suspect =
+        call_graph_name(graph, i) == NULL && !graph_is_linkage(graph, i) && !function->is_data;
     analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
                            function->address != linkage->init && function->address != linkage->fini;
   }
-  for (uint32_t i = 0; i < graph->call_count && analysis->lacks_symbols; i++) {
+  for (uint32_t i = 0; i < graph->call_count; i++) {
     const struct call *call = &graph->calls[i];
     if (call->is_inside && !call->is_jump && graph_is_function(graph, call->target) &&
         !graph->functions[call->target].is_whole)

@@ -173,11 +173,13 @@ static void print_jump(const struct analysis *analysis, const char *path) {
 static void print_warnings(const struct analysis *analysis, const struct drop *drop,
                            const char *path) {
   if (drop->verdicts[KEEP_BY_NAMELESS] > 0)
-    problem_warn(
-        path,
-        "local symbols are missing, so a part of a GC entry may have no name: %" PRIu32
-        " records are kept for that; pack before stripping, or say complete in a policy file",
-        drop->verdicts[KEEP_BY_NAMELESS]);
+    problem_warn(path,
+                 "%s, so a part of a GC entry may have no name: %" PRIu32
+                 " records are kept for that; %s complete in a policy file",
+                 analysis->lacks_symbols ? "local symbols are missing"
+                                         : "some functions have no symbol",
+                 drop->verdicts[KEEP_BY_NAMELESS],
+                 analysis->lacks_symbols ? "pack before stripping, or say" : "if none is one, say");
   if (analysis->several != NULL)
     problem_warn(path,
                  analysis->several->kind == POLICY_NO_GC
