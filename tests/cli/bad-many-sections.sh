@@ -1,5 +1,5 @@
 #!/bin/bash
-# 20,000 section headers for the same stack maps: refused, and not read 20,000 times. FIFOs, which would be waited for.
+# 20,000 section headers for the same stack maps: refused, and not read 20,000 times. FIFOs: opening one would block.
 . "$TOP/tests/cli/common.sh"
 
 read -ra flags <<<"$(library_flags)"

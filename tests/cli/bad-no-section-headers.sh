@@ -1,5 +1,5 @@
 #!/bin/bash
-# Without section headers the raw maps can't be found: refused. A packed file has a program header, and is still read.
+# The raw maps are found by section headers alone: refused. A packed file has a program header, and is still read.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

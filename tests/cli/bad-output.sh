@@ -1,5 +1,5 @@
 #!/bin/bash
-# An OUT that can't be written is refused, and named: no such folder, a folder itself, a device.
+# An unwritable OUT is refused, and named: in a missing folder, a folder itself, a device.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Files that aren't there, or aren't files, are refused at once by every subcommand.
+# Every subcommand refuses missing files, folders and devices at once.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

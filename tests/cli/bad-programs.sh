@@ -1,6 +1,7 @@
 #!/bin/bash
-# A family of broken programs, each with one thing wrong: every subcommand refuses those whose stack maps can't be read, `pack`
-# those that can't be rewritten. Nothing crashes, and a refused file stays as it was. See tests/oracle/broken_files.py.
+# A family of broken programs, each with one thing wrong: every subcommand refuses programs with unreadable stack maps, `pack`
+# refuses programs that it fails to rewrite. Each run ends without a crash, and a refused file stays unchanged. See
+# tests/oracle/broken_files.py.
 . "$TOP/tests/cli/common.sh"
 
 python3 "$TOP/tests/oracle/broken_files.py" files >list

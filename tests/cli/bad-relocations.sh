@@ -1,5 +1,5 @@
 #!/bin/bash
-# Dynamic relocations of a form that isn't read: refused. Of Android's, compressed, the stack maps' addresses aren't known. Those
+# Dynamic relocations of an unsupported form: refused. Android's compressed relocations hide the stack maps' addresses. Those
 # without addends can't be taken out, so that the loader would write over the packed table; and the call graph needs them.
 . "$TOP/tests/cli/common.sh"
 
@@ -19,7 +19,7 @@ expect_refusal "app: dynamic relocations without addends, in section .rel.dyn$" 
 expect_same app before
 expect_status 0 "$stackpack" dump app
 
-# Relocations that are also another section's, if headers lie: those that are left can't move.
+# Relocations that are also another section's, if headers lie: the remaining ones are fixed in place.
 link_with lld app main.o list.o -pie -Wl,-z,notext
 set_field app "section .rela.dyn size" +24
 cp app before

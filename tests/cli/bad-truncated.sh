@@ -1,5 +1,5 @@
 #!/bin/bash
-# A file that is cut off anywhere never crashes the tool, and a refused one isn't touched.
+# The tool survives a file that is cut off anywhere, and leaves a refused one untouched.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app deopt

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A file that may not be read, and a folder that may not be written, are refused, and nothing changes.
+# A file without read permission, and a folder without write permission, are refused, and stay unchanged.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Stack maps of other versions, and of other formats with LLVM's version: the message says which version they have.
+# Stack maps of other versions, and of other formats with LLVM's version: the message has their version.
 . "$TOP/tests/cli/common.sh"
 
 # A map with one function and one record.

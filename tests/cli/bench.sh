@@ -1,5 +1,5 @@
 #!/bin/bash
-# The benchmark measures a program: all rivals visit the same slots, and the table and the JSON say what `pack` says. It
+# The benchmark measures a program: all rivals visit the same slots, and the table and the JSON agree with `pack`. It
 # fails where a rival would visit something else.
 . "$TOP/tests/cli/common.sh"
 

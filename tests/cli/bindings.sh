@@ -1,6 +1,6 @@
 #!/bin/bash
 # The bindings for Rust and Zig: built against the installed tree, they collect as the collector in C does, packed by the
-# link. What is generated is what the header says.
+# link. The generated bindings agree with the header.
 . "$TOP/tests/cli/common.sh"
 
 install_tree
@@ -21,7 +21,7 @@ tried=
 rustc=$(PATH=/usr/bin:$PATH command -v rustc || true)
 if [[ -n $rustc ]]; then
   "$rustc" --edition 2021 -O --crate-type rlib --crate-name stackpack "$TOP/bindings/rust/src/lib.rs"
-  # Rust links with --gc-sections: stackpack-ld, which gcc finds in the folder, gives each function its own map first.
+  # Rust links with --gc-sections: gcc finds stackpack-ld in the folder; it first gives each function its own map.
   "$rustc" --edition 2021 -O "$TOP/bindings/rust/examples/collector.rs" --extern stackpack=libstackpack.rlib \
     -L "$libdir" -l stackpack -C relocation-model=static -C link-arg=-no-pie -C link-arg=managed.o \
     -C link-arg="-B$linkers" \

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The example builds, each from a clean copy and with the installed tree alone: the program is packed, with the options
-# that were given, is what the linked one was, and runs. Building again does nothing; a changed source is packed again.
+# that were given, equals the linked one, and runs. Building again does nothing; a changed source is packed again.
 . "$TOP/tests/cli/common.sh"
 
 install_tree
@@ -52,7 +52,7 @@ expect_verified make/raw make/program
 change make
 logged make -C make
 expect_program make/program 1353400
-# What can't be packed isn't there.
+# A file that `pack` refuses is absent afterwards.
 rm make/program
 ! make -C make PACK_OPTIONS=--gc-entry=none\ --strict >log 2>&1 || fail "make doesn't fail"
 [[ ! -e make/program ]] || fail "make leaves a program that wasn't packed"
@@ -76,7 +76,7 @@ logged cmake -S cmake -B cmake/raw -DBUILD_SHARED_LIBS=ON
 logged cmake --build cmake/raw
 expect_verified cmake/raw/program cmake/build/program
 
-# What CMake is told when something is wrong, and which versions it takes.
+# CMake's errors, and its supported versions.
 wrong() { # PATTERN LINE...
   local pattern=$1
   fresh wrong
@@ -96,7 +96,7 @@ for version in 0.2 0.2.0 '0.2.0 EXACT' 0.2...0.9 ''; do
   sed -i "s/find_package(stackpack 0.2/find_package(stackpack $version/" cmake/CMakeLists.txt
   logged cmake -S cmake -B cmake/build
 done
-# What isn't packed, as it would grow, is told.
+# A file that would grow is left unpacked, with a message.
 sed -i 's/--always //' cmake/CMakeLists.txt
 logged cmake -S cmake -B cmake/build
 logged cmake --build cmake/build

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the command-line tests share. A test sources this file first, in the empty folder that tests/run gave it:
+# Shared functions of the command-line tests. A test sources this file first, in the empty folder that tests/run gave it:
 #   . "$TOP/tests/cli/common.sh"
 set -euo pipefail
 
@@ -37,7 +37,7 @@ expect_status() { # STATUS COMMAND...
   fi
 }
 
-# Runs a command that must be refused: exit status 2, nothing on stdout, and one line on stderr that begins with
+# Runs a command that must be refused: exit status 2, an empty stdout, and one line on stderr that begins with
 # "stackpack: " and then matches the pattern (an extended regular expression).
 expect_refusal() { # PATTERN COMMAND...
   local pattern=$1
@@ -65,7 +65,7 @@ expect_different() { # FILE FILE
   ! cmp --silent "$1" "$2" || fail "$1 and $2 are the same"
 }
 
-# Two programs succeed, and print the same: see the file `printed`. Both are told the same name.
+# Two programs succeed, and print the same: see the file `printed`. Both get the same name.
 expect_same_run() { # PROGRAM PROGRAM [ARGUMENT...]
   local first=$1 second=$2
   shift 2
@@ -92,7 +92,7 @@ can_run() { # MACHINE
 
 # ---- Building programs ---------------------------------------------------------------------------------
 
-# Builds the library for another machine into the folder of its name, and what else the arguments for make say. (The jobs
+# Builds the library for another machine into the folder of its name, with further arguments for make. (The jobs
 # and options of the make that runs a test aren't this one's.)
 make_library() { # MACHINE [MAKE ARGUMENT...]
   local machine=$1 triplet=$1-linux-gnu
@@ -102,7 +102,7 @@ make_library() { # MACHINE [MAKE ARGUMENT...]
 }
 
 # Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;
-# code that has them stays as it is. There is debug information: a line for every instruction.
+# code that has them stays unchanged. There is debug information: a line for every instruction.
 compile() { # IR OBJECT [LLC OPTION...]
   local ir=$1 object=$2
   shift 2
@@ -113,7 +113,7 @@ compile() { # IR OBJECT [LLC OPTION...]
   rm "$object.bc" "$object.log"
 }
 
-# For the machine that a test chooses (choose_machine), if it isn't the build's.
+# For the machine that a test chooses (choose_machine), where it differs from the build's.
 clang_options=()
 
 # Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise. Clang's command for the linker is kept for the next
@@ -232,7 +232,7 @@ make_gc_program() { # OUTPUT COMPILER OPTIONS-FOR-THE-RUNTIME LINKER [LINK OPTIO
   link_with "$linker" "$output" managed.o native.o main.o "$@"
 }
 
-# Objects of a program that only calls no_call, which a test writes: collect is called by nothing here.
+# Objects of a program that only calls no_call, which a test writes: here collect is uncalled.
 make_lonely_program() {
   printf 'long no_call(long x);\n__attribute__((noinline)) long managed_no_call(long x) { return no_call(x) + 1; }\n' >managed.c
   compile_managed managed.c managed.o "${clang_options[@]}"
@@ -241,7 +241,7 @@ make_lonely_program() {
   "$LLVM/bin/clang" "${clang_options[@]}" -O1 -c main.c collect.c
 }
 
-# Assembles odd.s: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which leads to collect.
+# Assembles odd.s: no_call, as a test writes it; more text, perhaps; helper, if it has code; and hidden, which reaches collect.
 make_odd() { # NO_CALL MORE HELPER HIDDEN
   cat >odd.s <<S
   .text; .globl no_call; .p2align 4; .type no_call, @function
@@ -267,7 +267,7 @@ expect_verdict() { # kept|dropped PROGRAM FUNCTION [POLICY OPTION...]
   grep -qE "^0x[0-9a-f]+ in .*: $1: " out || { cat out >&2; fail "$2: the record of $3 should be $1"; }
 }
 
-# The same of no_call's caller, in that program with odd.s: as one that doesn't move, and as one that does.
+# The same of no_call's caller, in that program with odd.s: as one at a fixed address, and as one that moves.
 expect_odd_verdict() { # kept|dropped NAME [LAYOUT: options of the linker...]
   local layout layouts=(-no-pie "-pie -Wl,-z,notext")
   (($# > 2)) && layouts=("${@:3}")
@@ -279,22 +279,22 @@ expect_odd_verdict() { # kept|dropped NAME [LAYOUT: options of the linker...]
   done
 }
 
-# What gc/functions.h lists.
+# The functions that gc/functions.h lists.
 functions_that() { # can|cant
   sed -n "/define FUNCTIONS_THAT_${1^^}(F)/,/[^\\\\]$/p" "$gc/functions.h" | grep -oE '\bF\([a-z_]+\)' | sed 's/F(\(.*\))/\1/'
 }
 
 # ---- The installed tree --------------------------------------------------------------------------------
 
-# make install, or uninstall, in the folder `installed`, as for a package: in the environment of the build, not in the one
-# that install_tree leaves.
+# make install, or uninstall, in the folder `installed`, as for a package: in the environment of the build, before install_tree
+# changes it.
 make_installed() { # TARGET [VARIABLE of the Makefile...]
   env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u PKG_CONFIG_LIBDIR -u PKG_CONFIG_SYSROOT_DIR \
     make -C "$TOP" "BUILD=$BUILD" "LLVM=$LLVM" "CC=$CC" "DESTDIR=$PWD/installed" PREFIX=/opt/stackpack "$@" \
     >install.log 2>&1 || { cat install.log >&2; fail "make $*"; }
 }
 
-# Installs, and lets tools find that tree, and nothing else of this project.
+# Installs, and lets tools find that tree alone of this project.
 install_tree() { # [VARIABLE of the Makefile...]
   local prefix=$PWD/installed/opt/stackpack
   make_installed install "$@"
@@ -302,7 +302,7 @@ install_tree() { # [VARIABLE of the Makefile...]
   export PKG_CONFIG_SYSROOT_DIR=$PWD/installed PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig
 }
 
-# What the library's users must compile and link with: -fsanitize=... where it was built so. One word a line.
+# The flags with which the library's users compile and link: -fsanitize=... where it was built so. One word a line.
 library_flags() {
   nm "$BUILD/libstackpack.a" >library.symbols
   ! grep -q __asan_init library.symbols || echo "-fsanitize=address,undefined"
@@ -310,7 +310,7 @@ library_flags() {
 
 # ---- Looking at files ----------------------------------------------------------------------------------
 
-# Column N of a section in readelf's table: 4 is the offset in the file, 5 the size. Nothing where there is none.
+# Column N of a section in readelf's table: 4 is the offset in the file, 5 the size. Empty if the file has none.
 section_number() { # FILE SECTION COLUMN
   local number
   number=$(readelf --section-headers --wide "$1" | sed 's/^ *\[[ 0-9]*\] //' |
@@ -362,7 +362,7 @@ dump_json() { # FILE [OPTION...]
   "$stackpack" dump --format=json "${@:2}" "$1"
 }
 
-# A dump without the functions' names, which a stripped file doesn't have.
+# A dump with the functions' names removed, as a stripped file lacks them.
 dump_without_names() { # FILE
   dump_json "$1" | sed -E 's/"function":("([^"\\]|\\.)*"|null)/"function":null/'
 }
@@ -391,7 +391,7 @@ PYTHON
   diff frames.llvm frames >frames.diff || { head -n 20 frames.diff >&2; fail "llvm-symbolizer finds other lines in $1"; }
 }
 
-# No tool has more to say against a packed file than against the raw one; but for numbers, which change where sections move.
+# Each tool has the same findings for a packed file as for the raw one, except for numbers: they change where sections move.
 expect_no_complaints() { # RAW PACKED
   comm -13 <(complaints "$1") <(complaints "$2") >complaints
   [[ ! -s complaints ]] || fail "new complaints about $2: $(<complaints)"
@@ -407,7 +407,7 @@ complaints() { # FILE
 }
 
 # Packs RAW to PACKED, even if it grows, and looks at it in every general way: it has a packed section and no raw one, runs as before,
-# `verify` and `dump` find no difference, and nor does the independent reader. Leaves the dump in packed.json.
+# and `verify`, `dump` and the independent reader find them equal. Leaves the dump in packed.json.
 pack_and_compare() { # RAW PACKED [ARGUMENT of the program...]
   expect_status 0 "$stackpack" pack --always -o "$2" "$1"
   expect_packed "$2"
@@ -420,7 +420,7 @@ pack_and_compare() { # RAW PACKED [ARGUMENT of the program...]
     { cat oracle.log >&2; fail "$2 isn't what the independent reader sees in $1"; }
 }
 
-# The same for a program that is large enough for the file to shrink by about what its section did.
+# The same for a program that is large enough for the file to shrink by about as much as its section.
 pack_and_compare_large() { # RAW PACKED [ARGUMENT of the program...]
   local raw packed saved
   pack_and_compare "$@"
@@ -430,7 +430,7 @@ pack_and_compare_large() { # RAW PACKED [ARGUMENT of the program...]
   ((saved >= raw - packed - 16384)) || fail "the file should be smaller by about $((raw - packed)) bytes"
 }
 
-# Skips the test where the corpus of real programs isn't there.
+# Skips the test where the corpus of real programs is missing.
 expect_corpus() { # FILE
   [[ -n ${CORPUS-} && -e $CORPUS/$1 ]] || skip "no corpus"
 }

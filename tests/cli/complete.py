@@ -48,7 +48,7 @@ def main():
     terminal = start(shell, setup)
     for line in lines:
         terminal.read_until(PROMPT)
-        # The markers are typed as escapes, so that the line's echo hasn't them.
+        # The markers are typed as escapes, so that the line's echo lacks them.
         os.write(terminal.descriptor, line.encode() + b"\x18*" + b"\x01printf '\\002%s\\003' \x05; printf '\\004'\r")
         printed = terminal.read_until(b"\x04").decode()
         for word in printed.split("\x02")[1:]:

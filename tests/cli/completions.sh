@@ -54,7 +54,7 @@ complete_in_fish() { # LINE...
     end' "$share/fish/vendor_completions.d/stackpack.fish" "$@"
 }
 
-# ---- What they must complete ----
+# ---- The expected completions ----
 
 lines=() expected=()
 expect() { # LINE WORD...: what the last word of the line may become

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Copies of inline functions (linkonce_odr in COMDAT groups) that were compiled differently, -O0 and -O2: the linker keeps
 # one body, and only its stack maps count. A collector that moves all objects runs on the raw program and on the packed
-# one; the records are those of objects that were split before linking, where each map goes with its body.
+# one; the records equal the records of objects split before linking, where each map goes with its body.
 . "$TOP/tests/cli/common.sh"
 
 cat >one.ll <<'IR'

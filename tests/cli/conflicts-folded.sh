@@ -1,11 +1,11 @@
 #!/bin/bash
-# Functions whose code is the same and whose live sets aren't, folded to one (--icf=all): which of the records is right
-# can't be told, so `pack` refuses; with --conflicts=omit these addresses are no safepoints, as they are for a raw program
-# at run time, and all else is as it was. Objects that were split have no such conflict.
+# Functions of the same code and different live sets, folded to one (--icf=all): the right record is undecidable, so `pack`
+# refuses; with --conflicts=omit these addresses lose their safepoints, as in a raw program at run time, and all else is
+# unchanged. Objects that were split are free of such conflicts.
 . "$TOP/tests/cli/common.sh"
 
-# Both put what they were given into a slot, and take it from there after the call: the one as a reference, which may have
-# been moved, the other as a number.
+# Both put their argument into a slot, and take it from there after the call: the one as a reference to an object that may have
+# moved, the other as a number.
 cat >twins.ll <<'IR'
 declare void @collect()
 

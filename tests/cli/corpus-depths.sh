@@ -1,5 +1,5 @@
 #!/bin/bash
-# CPython as if it had no unwind tables: what its code tells of frames is what the tables say.
+# CPython, its unwind tables ignored: the facts about frames from its code equal the facts from the tables.
 . "$TOP/tests/cli/common.sh"
 expect_corpus python3.11.zst
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Lua's own GC entries let go of at least 30 % of its records; what is left runs as before.
+# Lua's own GC entries let go of at least 30 % of its records; the rest runs as before.
 . "$TOP/tests/cli/common.sh"
 expect_corpus lua-objects.tar.zst
 

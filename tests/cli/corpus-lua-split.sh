@@ -1,6 +1,6 @@
 #!/bin/bash
-# Lua's objects and a main that needs few of them: linked by stackpack-ld with --gc-sections, the code is as large as without
-# stack maps, and each function that is linked has the records that it has in the whole program, one by one.
+# Lua's objects and a main that needs few of them: linked by stackpack-ld with --gc-sections, the code has the size of a build
+# free of stack maps, and each linked function has its records of the whole program, one by one.
 . "$TOP/tests/cli/common.sh"
 expect_corpus lua-objects.tar.zst
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Lua with statepoints in every function, linked by lld and by GNU ld: packed it runs a script that puts the
-# interpreter to work, is much smaller, and says what the raw program said.
+# interpreter to work, is much smaller, and prints the raw program's output.
 . "$TOP/tests/cli/common.sh"
 expect_corpus lua-objects.tar.zst
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where no source package can be had, the corpus isn't built: that is said in one line, with a status of its own. Names
-# that aren't known are refused.
+# Where source packages are out of reach, the corpus is skipped: that is said in one line, with a status of its own. Unknown
+# names are refused.
 . "$TOP/tests/cli/common.sh"
 
 export STACKPACK_CORPUS=$PWD/corpus

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The source lines and inlined functions of a real program's 3,550 calls are those that llvm-symbolizer finds: in the
+# The source lines and inlined functions of a real program's 3,550 calls equal llvm-symbolizer's: in the
 # program itself, with its debug information compressed in each way, and in a file of its own.
 . "$TOP/tests/cli/common.sh"
 expect_corpus lua-objects.tar.zst

@@ -1,5 +1,5 @@
 #!/bin/bash
-# On a real program with debug information, too: no tool complains, a debugger agrees, and stripping works.
+# On a real program with debug information, too: the tools accept them, a debugger agrees, and stripping works.
 . "$TOP/tests/cli/common.sh"
 expect_corpus lua-objects.tar.zst
 

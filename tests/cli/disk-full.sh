@@ -1,8 +1,8 @@
 #!/bin/bash
-# A full disk, or a limit on file sizes, leaves the program as it was, and no temporary file.
+# A full disk, or a limit on file sizes, leaves the program unchanged, and the folder free of temporary files.
 . "$TOP/tests/cli/common.sh"
 
-# A mount of its own, which goes away with the script.
+# A mount of its own; it goes away with the script.
 if [[ $(id -u) == 0 && -z ${PRIVATE_MOUNTS-} ]] && unshare --mount true 2>/dev/null; then
   PRIVATE_MOUNTS=1 exec unshare --mount "$0"
 fi
@@ -17,7 +17,7 @@ make_program bfd raw ./many.ll
 mkdir folder disk
 cp raw folder/app
 for kilobytes in 1 8 64; do
-  # Where SIGXFSZ is ignored, a write fails; where it isn't, it may kill.
+  # Where SIGXFSZ is ignored, a write fails; elsewhere it may kill.
   # shellcheck disable=SC2016 # expanded by the shell that is started
   expect_refusal 'folder/app: ' bash -c 'trap "" XFSZ; ulimit -f $0; exec "$@"' $kilobytes "$stackpack" pack --always folder/app
   expect_untouched folder

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The sizes in README are those that `pack` prints for real programs: exactly for programs that are linked already; within one in a
+# The sizes in README are `pack`'s for real programs: exactly for programs that are linked already; within one in a
 # hundred for those that are linked here, as linkers and the C library's start-up files differ.
 . "$TOP/tests/cli/common.sh"
 expect_corpus python3.11.zst

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every command line in the documents and manual pages can be typed as it stands: see documents_commands.py. (The tutorial has a
+# Every command line in the documents and manual pages can be typed unchanged: see documents_commands.py. (The tutorial has a
 # test of its own.)
 . "$TOP/tests/cli/common.sh"
 
@@ -9,7 +9,7 @@ mapfile -t flags < <(library_flags)
 INSTALLED=$PWD/installed/opt/stackpack
 export PATH=$LLVM/bin:$PATH CPATH=$INSTALLED/include LIBRARY_PATH=$INSTALLED/lib INSTALLED PKG_CONFIG_PATH=$INSTALLED/lib/pkgconfig
 
-# What the documents call app.ll: a program large enough to shrink, whose collector is that of samples/builds.
+# The documents' app.ll: a program large enough to shrink, with the collector of samples/builds.
 mkdir folder folder/release folder/lib folder/bin
 {
   cat "$TOP/samples/builds/managed.ll"

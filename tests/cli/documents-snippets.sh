@@ -1,6 +1,6 @@
 #!/bin/bash
-# The C code that the collectors' page and stackpack(3) show compiles as it stands, without a warning, and the library has all the
-# functions that it calls.
+# The C code that the collectors' page and stackpack(3) show compiles unchanged and free of warnings, and the library has all
+# the functions that it calls.
 . "$TOP/tests/cli/common.sh"
 
 # Writes the blocks between two lines, each to a file of its own: PREFIX1.c, PREFIX2.c

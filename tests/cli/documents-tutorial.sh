@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tutorial, as it stands: its files are written, its commands run, and they print what it says.
+# The tutorial, unchanged: its files are written, its commands run, and they print its output.
 . "$TOP/tests/cli/common.sh"
 
 install_tree

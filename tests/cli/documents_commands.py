@@ -14,8 +14,8 @@ import sys
 
 COMMANDS = {"./install-deps.sh", "cc", "clang", "export", "gcc", "ld.lld", "llc", "make", "opt", "stackpack", "stackpack-ld", "sudo"}
 
-# As on a machine where stackpack is installed. `make` is that of a Makefile in the folder, or else the project's, which then
-# only says what it would do.
+# As on a machine where stackpack is installed. `make` runs a Makefile in the folder, or else prints the project's commands (a
+# dry run).
 PRELUDE = r"""
 sudo() { "$@"; }
 ldconfig() { :; }

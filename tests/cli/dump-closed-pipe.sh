@@ -1,5 +1,5 @@
 #!/bin/bash
-# A dump whose reader goes away, or whose output can't be written, ends without a word too many; a full disk is told.
+# A dump whose reader goes away ends silently, and one whose output fails with one message; a full disk gets a message.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 300 >many.ll

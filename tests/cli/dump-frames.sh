@@ -53,7 +53,7 @@ for line in open("out"):
 assert seen == len(records) == 60 and len(titles) >= 30
 PYTHON
 
-# A terminal's width is kept to: what doesn't fit is below. All cells are there.
+# A terminal's width is kept to: longer text is below. All cells are there.
 cat >terminal.py <<'PYTHON'
 import fcntl, os, pty, struct, sys, termios
 
@@ -84,7 +84,7 @@ sed -E "s/$escape\[[0-9]*m//g" shown >plain
 [[ $(head -n 1 plain) == '  *: a reference; '* ]] || fail "no legend"
 [[ $(tail -n +2 plain | grep -o '\*' | wc -l) == "$(grep -o '\*' out | wc -l)" ]] || fail "cells are missing"
 
-# Colours: as NO_COLOR and --color say, and none in a file.
+# Colours: as NO_COLOR and --color say, and a file gets plain text.
 expect_plain() { ! grep -q "$escape" "$1" || fail "colours: $2"; }
 expect_plain out "in a file"
 NO_COLOR=1 python3 terminal.py 80 "$stackpack" dump pairs >shown

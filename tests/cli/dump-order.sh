@@ -1,5 +1,5 @@
 #!/bin/bash
-# Records come by address, whatever the order of the object files and of the functions in memory.
+# Records come by address, for each order of the object files and of the functions in memory.
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o

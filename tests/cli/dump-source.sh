@@ -16,7 +16,7 @@ for linker in lld bfd; do
   done
 done
 
-# Without debug information there are no lines; that is said, and is no error.
+# A file without debug information lacks lines; a message says so, and the exit status is success.
 expect_status 0 "$stackpack" dump app
 mv out plain.txt
 strip -g app
@@ -26,7 +26,7 @@ expect_same plain.txt out
 expect_status 0 "$stackpack" dump --source --format=json app
 expect_output ',"source":\[\]\}$'
 
-# A folder is told as it is in the table of lines: below the one in which the unit was compiled, unless it's whole.
+# A folder is printed as in the table of lines: relative to the unit's compilation folder, unless it's absolute.
 cp "$samples/list.ll" folder.ll
 compile ./folder.ll folder.o
 link_with lld app main.o folder.o

@@ -1,9 +1,9 @@
 #!/bin/bash
-# A dump is written while it is made: what a reader has taken before it goes away was printed before the rest, and source
-# lines of a function don't wait for those of others.
+# A dump is written while it is made: a reader gets the first part before the rest is made, and a function's source lines come
+# before the search for other functions' lines.
 . "$TOP/tests/cli/common.sh"
 
-# A large program, of which the reader takes one line, in a pipe that holds little more.
+# A large program; the reader takes one line, from a pipe that holds little more.
 many_functions 1500 >many.ll
 make_program lld app ./many.ll
 cat >first_line.py <<'PYTHON'

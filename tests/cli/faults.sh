@@ -1,7 +1,8 @@
 #!/bin/bash
 # Each allocation fails once, and each system call of a kind, in every command and in the library's opening functions; and at
 # each system call that reads, the file that is read is truncated or overwritten:
-# nothing crashes, no output is wrong with success, and files are whole. FAULT_RUNS=1000000 tries all; else about 60 of each.
+# each run ends without a crash, a success has the right output, and files are whole. FAULT_RUNS=1000000 tries all; else about
+# 60 of each.
 . "$TOP/tests/cli/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "knows x86-64's system calls only"
@@ -53,7 +54,7 @@ sweep split.o "$stackpack" split split.o
 sweep "" ./opener app
 sweep "" ./opener packed
 
-# The input is changed by another process: what is read then is refused, or was read before.
+# The input is changed by another process: later reads are refused, or came before.
 # (A packed file that the library has opened stays mapped: it may be replaced, but not written to, as stackpack.h says.)
 changed() { # INPUT FILES COMMAND...
   local kind

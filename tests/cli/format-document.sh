@@ -1,6 +1,6 @@
 #!/bin/bash
-# format/FORMAT.md says all that a reader must know: a decoder that was written from it reads what `pack` writes as
-# `dump` does, gives the right answers, and reads the document's own example.
+# format/FORMAT.md says all that a reader must know: a decoder that was written from it reads `pack`'s tables as `dump` does,
+# gives the right answers, and reads the document's own example.
 . "$TOP/tests/cli/common.sh"
 
 decode() { # ARGUMENT...
@@ -68,8 +68,8 @@ many_functions 600 >many.ll
 make_program bfd many ./many.ll
 expect_decoded many
 
-# Frames of which more is told after a call than before it: that a register is saved, or lost; and less, by a rule that
-# isn't followed. Arguments are pushed for a call.
+# Frames with more facts after a call than before it: that a register is saved, or lost; and fewer, by an unsupported rule.
+# Arguments are pushed for a call.
 cat >shapes.ll <<'END'
 declare void @collect()
 
@@ -115,12 +115,12 @@ compile ./signed.ll signed.o -mtriple=aarch64-linux-gnu -relocation-model=pic
 "$LLVM/bin/ld.lld" -shared -z notext -o signed signed.o
 expect_decoded signed
 
-# All of that had what is rare: leaves without records, with full buckets, in which no function starts; numbers of
+# All of these files had the rare forms: leaves without records, with full buckets, without a function's start; numbers of
 # several bytes where one is enough elsewhere; gaps, functions of no length, exceptions; layouts that serve several
 # functions, of one, some and many groups, with long heads, of scattered locations, with one and with several assignments of
 # bases; lists; several blocks of details; frames of other shapes than the first three, with
-# registers that are lost, with return addresses that are signed; frames that aren't known, that are larger than their
-# function's, or of another shape.
+# registers that are lost, with return addresses that are signed; frames that are unknown, larger than their function's, or of
+# another shape.
 PYTHONPATH=$TOP/tests/oracle python3 - packed.* <<'END'
 import collections, sys
 import packed_table
@@ -163,8 +163,8 @@ print(dict(seen))
 assert len(+seen) == 28, "not everything that is rare"
 END
 
-# ---- The decoder sees differences, and refuses what isn't sound ----------------------------------------
-# What it is compared with: a dump with one difference, of a frame, and look-ups with one, of a record's address.
+# ---- The decoder sees differences, and refuses broken tables ----------------------------------------
+# Its reference: a dump with one difference, of a frame, and look-ups with one, of a record's address.
 cat >other-stackpack <<END
 #!/bin/bash
 if [[ \$1 == dump ]]; then
@@ -189,8 +189,8 @@ for change in "0 0" "4 9" "4 11" "6 40" "6 $((header_size + 8))" "6 255" "8 1" "
   expect_status 2 decode damaged
   [[ ! -s out ]] || fail "records from a damaged table"
 done
-# Whatever bytes there are, the answer is an error or a table, and no failure of the decoder itself. It is the answer of
-# `dump`, which refuses the same tables, and reads the same from the others.
+# For all bytes the answer is an error or a table, and the decoder itself stays whole. It is `dump`'s answer: `dump` refuses the
+# same tables, and reads the same from the others.
 PYTHONPATH=$TOP/tests/oracle python3 - "$stackpack" packed.* <<'END'
 import collections, random, struct, subprocess, sys
 import packed_decoder, packed_table
@@ -259,7 +259,7 @@ import re, sys
 with open(sys.argv[1], encoding="utf-8") as document, open(sys.argv[2], "wb") as example:
     example.write(bytes.fromhex("".join(re.findall(r"^ {4}[0-9a-f]{3}  ([0-9a-f ]+)$", document.read(), re.MULTILINE))))
 END
-# It is what the writer makes of these functions and records.
+# The writer makes it of these functions and records.
 cat >example.c <<'END'
 #include "format/packed_write.h"
 #include <stdio.h>

@@ -1,12 +1,12 @@
-/* found.c - what a program finds of a module's stack maps at run time.
+/* found.c - a program's view of a module's stack maps at run time.
  *
  *   found FILE             FILE is this program's own
- *   found FILE MEGABYTES   FILE is a shared library, which is loaded when so many addresses are
- *                          taken already, and so elsewhere than usual (built with -DLIBRARY)
+ *   found FILE MEGABYTES   FILE is a shared library; it is loaded after so many addresses are
+ *                          taken, and so elsewhere than usual (built with -DLIBRARY)
  *
- * Looks up every record that the file has, and prints what is found, in the file's own addresses:
- * so the same is printed wherever the module lies, and in whatever form its stack maps are. Where
- * it lies goes to stderr.
+ * Looks up every record of the file, and prints the answers in the file's own addresses: so the
+ * output is the same for every load address, and for every form of stack maps. Its load address
+ * goes to stderr.
  */
 #include "stackpack.h"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Functions without unwind tables: where their frames end, pushed arguments included, and where registers are saved, follows from
-# their code, or isn't told. The same functions with unwind tables say what is right.
+# Functions without unwind tables: the ends of their frames, pushed arguments included, and the places of callee-saved registers
+# follow from their code, or stay unknown. The same functions with unwind tables are the reference.
 . "$TOP/tests/matrix/cells.sh"
 
 cat >functions.ll <<'IR'

@@ -1,12 +1,12 @@
 #!/bin/bash
-# Where entries of the unwind table overlap, a frame's facts are those that all of them say; where they say different things, which
-# one an unwinder takes depends on its index, and the facts aren't known, raw and packed.
+# Where entries of the unwind table overlap, a frame has the facts on which all of them agree; where they differ, an unwinder's
+# choice depends on its index, and the facts are unknown, raw and packed.
 . "$TOP/tests/cli/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "frames of x86-64"
 
 # Three of these functions of 8 bytes get a second entry: of `same`, with the CFA where it is in the call; of `other`, with
-# another one; and of `partly`, with an instruction that no reader knows.
+# another one; and of `partly`, with an instruction unknown to all readers.
 cat >functions.ll <<'IR'
 declare void @collect()
 define void @alone() noinline uwtable gc "statepoint-example" { call void @collect() ret void }

@@ -1,10 +1,10 @@
 #!/bin/bash
-# What is known of frames is what LLVM's reader makes of the unwind tables, raw and packed, for each machine, whichever options the
-# code was compiled with; `verify` asks libdw, too, and the second reader of packed tables finds the same.
+# The facts about frames equal LLVM's reading of the unwind tables, raw and packed, for each machine and all compiler options;
+# `verify` asks libdw, too, and the second reader of packed tables finds the same.
 . "$TOP/tests/cli/common.sh"
 
 # Frames of all kinds: a leaf's, large ones, a call with ten arguments, a dynamic alloca, a stack that is realigned, both, a
-# loop that is shrink-wrapped, and one that doesn't return.
+# loop that is shrink-wrapped, and a noreturn function.
 cat >frames.c <<'C'
 typedef long vector __attribute__((vector_size(32), aligned(64)));
 extern long sink(void *p);

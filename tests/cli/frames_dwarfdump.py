@@ -9,7 +9,8 @@ import re
 import subprocess
 import sys
 
-# LLVM's names of the registers of x86-64, by DWARF's numbers. Those of AArch64 (w0, wsp) and of RISC-V (x0) have theirs in them.
+# LLVM's names of the registers of x86-64, by DWARF's numbers. The names of AArch64 (w0, wsp) and RISC-V (x0) include the
+# numbers.
 NAMES = "rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split()
 PRESERVED = {2: {8, 9, *range(18, 28)}}  # by RISC-V's stack pointer: s0 to s11, which a shared prologue saves, told or not
 SIGNED = 34  # of AArch64: whether the return address is signed; 3: together with its place

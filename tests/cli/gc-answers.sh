@@ -1,6 +1,6 @@
 #!/bin/bash
-# The runtime answers for a record that was dropped: not a safepoint. So the collector that wasn't to be there stops.
-# Also where all records of a function are gone, and where nobody knows how long the function is.
+# The runtime answers for a record that was dropped: not a safepoint. So the collector, absent from the promises, stops.
+# Also where all records of a function are gone, and where the function's length is unknown.
 . "$TOP/tests/cli/common.sh"
 
 cat >ask.c <<'C'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Headers that lie about what the call graph is made of: no crash, no hang; what is refused is refused in one line.
+# Headers that lie about the call graph's input: each run ends by itself; a refusal is one line.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld

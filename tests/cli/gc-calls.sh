@@ -1,14 +1,14 @@
 #!/bin/bash
-# A record is dropped exactly if its call can't reach the GC entry: by calls, tail calls, pointers, callbacks and
-# cycles, and with jump tables and computed gotos that are none of these. By two compilers, optimised or not, linked at
-# a fixed address or not, with and without procedure linkage table.
+# A record is kept exactly if its call can reach the GC entry: by calls, tail calls, pointers, callbacks and
+# cycles, and with jump tables and computed gotos, which stay within a function. By two compilers, at two optimisation levels,
+# linked at a fixed address or position-independent, with and without procedure linkage table.
 . "$TOP/tests/cli/common.sh"
 
 mapfile -t can < <(functions_that can)
 mapfile -t cant < <(functions_that cant)
 ((${#can[@]} >= 9 && ${#cant[@]} >= 7)) || fail "the lists in functions.h can't be read"
 
-# Clang without optimisation keeps the label to go to in memory, where it isn't followed: that is kept.
+# Clang without optimisation keeps the label to go to in memory, which the analysis skips: that is kept.
 check() { # PROGRAM
   local function
   for function in "${can[@]}" collect; do expect_verdict kept "$1" "managed_$function" --gc-entry=collect; done
@@ -25,7 +25,7 @@ for compiler in "$LLVM/bin/clang" gcc; do
   for level in -O0 -O2; do
     memory=no
     [[ $compiler$level != *clang-O0 ]] || memory=yes
-    # GCC knows of its own functions which registers they leave alone; the analysis doesn't.
+    # GCC uses the registers that its own functions preserve; the analysis doesn't.
     [[ $compiler$level != gcc-O2 ]] || level='-O2 -fno-ipa-ra'
     make_gc_program fixed $compiler "$level -fno-pie" lld
     check fixed

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Functions that only data lead to, in ways that linkers and loaders know nothing of. The start doesn't reach a collection, so that
-# nothing else keeps the records.
+# Functions that only data refer to, in ways hidden from linkers and loaders. The start reaches no collection, so that these
+# ways alone keep the records.
 . "$TOP/tests/cli/common.sh"
 
 make_lonely_program # managed.o main.o collect.o
@@ -25,7 +25,7 @@ check kept "a distance from before the last place that is referred to" 'lea 2f(%
 load: lea 1f(%rip), %rcx; movslq 40(%rcx), %rax; add %rcx, %rax; ret
   .size load, . - load; .section .rodata; .p2align 3; 1: .long 0, 0, 0, 0, 0, 0, 0, 0; 2: .long 0, 0, hidden - 1b; .text'
 
-# In code, after a function or in front of one, also at odd places. A relocation tells of addresses in a file that moves.
+# In code, after a function or in front of one, also at odd places. A relocation marks addresses in a position-independent file.
 for bytes in '.byte 1; 8: .quad hidden' '.byte 1; 8: .long hidden, 0'; do
   make_odd 'mov 1f(%rip), %rcx; call load; jmp *%rax' ".p2align 4; .type load, @function; load: mov (%rcx), %rax; ret
     .size load, . - load; .p2align 2; $bytes; .data; .p2align 3; 1: .quad 8b; .text" '' 'call collect; ret'
@@ -45,8 +45,8 @@ link_with bfd app managed.o main.o collect.o odd.o
 objcopy --set-section-flags .numbers=alloc,load,readonly,data app readonly
 expect_verdict kept readonly managed_no_call --gc-entry=collect
 
-# Instructions between those that are found from the function's start on, to which only a label's address leads: `jmp collect` is in the
-# constant of a movabs.
+# Instructions between the ones reachable from the function's start, with a label's address as their only reference: `jmp
+# collect` is in the constant of a movabs.
 hidden='.byte 0x48, 0xb8; 9: jmp collect; ret; nop; nop; nop; nop; nop; nop; mov $1, %eax; ret'
 check kept "an instruction in another, in a table" "lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov \$1, %eax; ret; $hidden" '.data; .p2align 3; 1: .quad 2b, 9b'
 check kept "an instruction in another, by a label" "lea 9f(%rip), %rax; jmp *%rax; $hidden"
@@ -60,7 +60,7 @@ switches: push %rbx; and $1, %edi; lea 9f(%rip), %rcx; movslq (%rcx,%rdi,4), %rd
 check dropped "labels" 'lea 1f(%rip), %rax; jmp *(%rax,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret' '.data; .p2align 3; 1: .quad 2b, 3b'
 check dropped "an address before a function's" 'lea hidden-1(%rip), %rax; cmp $-3, %rax; ret'
 
-# A word that the dynamic linker makes an address beyond the program's memory, for some function to lead back.
+# A word that the dynamic linker makes an address beyond the program's memory; some function computes back from it.
 beyond=0x10000000
 for verdict in kept dropped; do
   make_odd 'mov 1f(%rip), %rdi; call leads_back; mov %rax, 2f(%rip); call uses; ret' ".type uses, @function; uses: jmp *2f(%rip)
@@ -71,7 +71,7 @@ for verdict in kept dropped; do
   beyond=0
 done
 
-# Found by name when the program runs, whatever its symbol says that it is.
+# Found by name when the program runs, for any symbol type.
 for type in function object notype gnu_indirect_function; do
   for layout in -no-pie "-pie -Wl,-z,notext"; do
     make_odd 'push %rbx; xor %edi, %edi; lea name(%rip), %rsi; call dlsym; call *%rax; pop %rbx; ret' \
@@ -87,8 +87,8 @@ for type in function object notype gnu_indirect_function; do
   done
 done
 
-# Functions in assembly without names and unwind tables, after a function with a size: nothing tells where the second one starts, but
-# for a word that leads there, of any size and at any place. It may lead between what seem to be instructions after data.
+# Functions in assembly without names and unwind tables, after a function with a size: the second one's start shows only in a
+# word that refers to it, of any size and at any place. It may point between apparent instructions after data.
 for bytes in '' '.byte 6; .quad 0x4811223344556677'; do
   for word in '.p2align 3; .long 5; 1: .long second' '.byte 5; 1: .quad second'; do
     make_odd 'mov 1f(%rip), %eax; jmp *%rax' "first: mov \$5, %eax; mov \$6, %eax; mov \$7, %eax; ret; $bytes

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What ends the program leads to what is registered for that: by atexit and its like, and in the file's own tables. Where some of that isn't
-# known, it may lead to every function whose address is taken. The same for abort and handlers of SIGABRT; fork and raise lead nowhere
-# in programs without handlers of theirs.
+# The program's end calls the functions registered for it: by atexit and its like, and in the file's own tables. Where one is
+# unknown, it may call every address-taken function. The same for abort and handlers of SIGABRT; fork and raise call nothing in
+# programs without handlers of theirs.
 . "$TOP/tests/cli/common.sh"
 
 cat >managed.c <<'C'
@@ -110,7 +110,7 @@ check "raises forks" "exits exits_quickly aborts" 'REGISTER=struct sigaction a={
 check "aborts raises forks" "exits exits_quickly" 'REGISTER=on_signal(SIGINT,handler);on_signal(SIGABRT,collecting_handler)'
 check "forks" "exits exits_quickly aborts raises" 'REGISTER=pthread_atfork(collecting,0,0)'
 
-# Without symbols, what registers is seen in the code all the same.
+# In a stripped file, the code itself shows the registering calls.
 check "exits" "exits_quickly" 'REGISTER=later_still(collecting);later_still(plain)'
 "$LLVM/bin/llvm-objcopy" --strip-symbol=atexit --strip-symbol=later --strip-symbol=later_still app
 expect_verdict kept app managed_exits --gc-entry=collect

@@ -1,12 +1,12 @@
 #!/bin/bash
-# A function that only odd words lead to is kept as reachable, and what calls by them keeps its records.
+# A function that only odd words refer to stays reachable, and callers by these words keep their records.
 . "$TOP/tests/cli/common.sh"
 
 compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -c "$gc/main.c" -o main.o
 "$LLVM/bin/clang" -O1 -Dno_call=without -I"$gc" -c "$gc/native.c" -o native.o
 
-# `no_call` calls by a word of the form; nothing else leads to `hidden`, which collects.
+# `no_call` calls by a word of the form; they are the only references to `hidden`, which collects.
 check() { # NAME "LINK OPTIONS" [COMPILER OPTION...] <SOURCE
   local name=$1 link=$2
   shift 2
@@ -65,7 +65,7 @@ define i64 @no_call(i64 %x) prefix ptr @hidden {
   ret i64 %x
 }
 LL
-# Distances from the start of a table, and from a function, when the words stand elsewhere.
+# Distances from the start of a table, and from a function, with the words elsewhere.
 check odd.S "$pie" <<S
   $hidden; $no_call; lea table+4(%rip), %rdx; lea table(%rip), %rax; movslq (%rdx,%rdi,4), %rcx; add %rcx, %rax; call *%rax; $end
   .section .rodata; .p2align 2; table: .long 1; .long other - table, hidden - table

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Ways to a collection that no call shows: places that are patched when the program runs, landing pads in other sections, a malloc
-# of the program's own that the C library uses. Their records are kept.
+# Ways to a collection that are hidden from calls: places that are patched when the program runs, landing pads in other
+# sections, a malloc of the program's own that the C library uses. Their records are kept.
 . "$TOP/tests/cli/common.sh"
 
 compile_managed "$gc/managed.c" managed.o
@@ -95,8 +95,8 @@ for own in "" -DOWN; do
   expect_verdict dropped app managed_no_outside --gc-entry=collect
 done
 
-# And by another file's malloc, which stands before its own: if that is a GC entry, what the C library allocates leads there, though
-# it has another name, and though what it is given to call is known.
+# And by another file's malloc, which precedes its own: if that is a GC entry, the C library's allocations reach it, in spite of
+# another name, and in spite of known callback arguments.
 cat >more.c <<'C'
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,7 @@ for function in no_call no_chain; do
 done
 expect_verdict dropped app managed_no_outside --gc-entry=malloc
 
-# A library with a malloc, from which a GC entry is imported as well.
+# A library with a malloc and an imported GC entry.
 cat >heap.c <<'C'
 #include <stddef.h>
 static char heap[1 << 20];

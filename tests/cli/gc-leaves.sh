@@ -1,5 +1,5 @@
 #!/bin/bash
-# Functions elsewhere that call nothing of the program's, but in a program that changes how they work: by conversions of its own
+# Library functions without calls into the program, but in a program that changes their behaviour: by conversions of its own
 # for printf, streams of its own, a handler of mathematical errors, or a function that zlib finds in place of its own.
 . "$TOP/tests/cli/common.sh"
 
@@ -56,7 +56,7 @@ int main(void) {
   return run(3) == 0;
 }
 C
-# A library of the name that zlib has, as its headers may not be installed.
+# A library of zlib's name, as zlib's headers may be missing.
 cat >z.c <<'C'
 unsigned long crc32_z(unsigned long sum, const void *bytes, unsigned long size) { return sum + size; }
 unsigned long crc32(unsigned long sum, const void *bytes, unsigned size) { return crc32_z(sum, bytes, size); }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The C library's functions allocate by the malloc of another library that the program needs, whether or not the program imports
-# it. If the linker bound malloc to the C library, it is that one; or if the user says so.
+# The C library's functions allocate by the malloc of another library that the program needs, imported by the program or not.
+# If the linker bound malloc to the C library, it is that one; or if the user says so.
 . "$TOP/tests/cli/common.sh"
 
 cat >library.c <<'C'
@@ -81,7 +81,7 @@ check ""
 link_with lld app managed.o native.o ./liballocates.so
 check "opens sorts"
 
-# Libraries that are known to have none.
+# Libraries certain to lack one.
 echo 'void set_callback(void (*function)(void)) { (void)function; }' >other.c
 "$LLVM/bin/clang" -O1 -c native.c other.c
 "$LLVM/bin/clang" -shared -fuse-ld=lld -Wl,-soname,libstdc++.so.6 other.o -o libknown.so -fPIC

@@ -1,6 +1,6 @@
 #!/bin/bash
 # GC entries of several languages, in copies with the suffixes of compilers, in programs linked in four ways and stripped in five: each
-# return address that is on the stack during a collection has its record still. The program itself tells which are.
+# return address that is on the stack during a collection has its record still. The program itself finds them.
 . "$TOP/tests/cli/common.sh"
 
 cat >recorder.c <<'C'
@@ -16,14 +16,14 @@ __attribute__((noinline, used)) void scan(void) {
 C
 "$LLVM/bin/clang" -O1 -fPIE -c recorder.c
 
-# What each function is called in the linker's form, and how the user names it.
+# Each function's linker name, and the user's name.
 names=(collect _ZN2rt7collectEv _ZN2rt7collectIiEEvi '_ZN2rt7collect17h0123456789abcdefE' _RNvXs_C2rtNtB4_4HeapNtB4_2Gc7collect rt.heap.collect
   'runtime.(*mheap).grow' rt::collect_all)
 patterns=(collect rt::collect _ZN2rt7collectIiEEvi rt::collect rt::Gc::collect rt.heap.collect 'runtime.(*mheap).grow' rt::collect_all)
 suffixes=(.constprop.0 .isra.0 .part.1 .llvm.1234567 .specialized.2 .cfi .avx2 .lto_priv.0.cold)
 entries=(collect rt.heap.collect rt::collect rt::Gc::collect 'runtime.(*mheap).grow' rt::collect_all)
 
-# Each function is exported, and its copy is what is called.
+# Each function is exported, and calls go to its copy.
 {
   echo 'long leaf(long); volatile long sink; void scan(void);'
   echo '__attribute__((noinline)) long leaf(long x) { return sink += x; }'
@@ -57,7 +57,7 @@ for entry in "${entries[@]}"; do options+=(--gc-entry="$entry"); done
 
 addresses() { dump_json "$1" | sed -E 's/^\{"address":([0-9]+),.*/\1/' | sort; }
 
-# No record is dropped that a collection sees.
+# Every record that a collection sees is kept.
 check() { # PROGRAM DROPS-SOME(yes|no) OPTION...
   local start
   start=$((0x$("$LLVM/bin/llvm-readelf" -lW "$1" | awk '$1 == "LOAD" { print substr($3, 3); exit }')))

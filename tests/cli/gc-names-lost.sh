@@ -1,6 +1,6 @@
 #!/bin/bash
-# One object of a program has lost its local symbols, and has no unwind tables: nothing but code between two functions tells that a copy of
-# a GC entry is there. The other objects have theirs.
+# One object of a program has lost its local symbols, and has no unwind tables: code between two functions is the only sign of a
+# copy of a GC entry. The other objects have theirs.
 . "$TOP/tests/cli/common.sh"
 
 cat >native.c <<'C'

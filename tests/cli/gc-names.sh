@@ -1,5 +1,5 @@
 #!/bin/bash
-# A function is the C library's not by its name alone: where other libraries are needed, its version tells. And a
+# A name alone is too little for a function of the C library: where other libraries are needed, its version decides. And a
 # function that is chosen at start-up is whichever its resolver returns.
 . "$TOP/tests/cli/common.sh"
 
@@ -7,7 +7,7 @@ compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -Dno_call=a -Dno_tail_call=b -Dby_call=c -I"$gc" -c "$gc/native.c" -o native.o
 "$LLVM/bin/clang" -O1 -c "$gc/main.c" -o main.o
 
-# A library with an `index` of its own, which calls back.
+# A library with an `index` of its own; this one calls back.
 cat >library.c <<'C'
 static void (*callback)(void);
 void set_callback(void (*function)(void)) { callback = function; }

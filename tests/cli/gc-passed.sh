@@ -1,5 +1,5 @@
 #!/bin/bash
-# Functions of the C library that call what they are given lead to that, where it is known, and else to everything that a pointer may.
+# Functions of the C library that call their argument reach that function, where it is known, and else all targets of a pointer.
 . "$TOP/tests/cli/common.sh"
 
 compile_managed "$gc/managed.c" managed.o

@@ -1,6 +1,6 @@
 #!/bin/bash
-# GC entries and functions that never collect, from options, files and a policy file, by name and by glob. What matches
-# nothing is said. A GC entry that isn't there could be any function: nothing is dropped, or it's an error.
+# GC entries and functions that never collect, from options, files and a policy file, by name and by glob. A pattern that
+# matches nothing gets a message. A missing GC entry could be any function: all records are kept, or it's an error.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
@@ -24,7 +24,7 @@ expect_same packed by-option
 pack 0 --gc-entry='c[o]ll*'
 expect_same packed by-option
 
-# A function that never collects lets go of the records of calls to it, and of no others.
+# A function that never collects drops the records of calls to it alone.
 expect_verdict kept app managed_by_chain --gc-entry=collect
 expect_verdict dropped app managed_by_chain --policy=policy
 expect_verdict dropped app managed_by_chain --gc-entry=collect --no-gc=by_chain
@@ -51,7 +51,7 @@ for entry in colect 'x*'; do
   [[ $(dump_json app | wc -l) == "$(dump_json packed | wc -l)" ]] || fail "something was dropped"
 done
 
-# Files that are no policies.
+# Files of other content than a policy.
 printf 'gc-entry collect\nnever by_chain\n' >broken
 expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --always --policy=broken app
 printf 'gc-entry\n' >broken
@@ -70,8 +70,8 @@ cp packed plain
 pack 0 --no-gc=by_chain
 expect_same packed plain
 
-# A plain name that several functions have is a promise for none of them; all of them are GC entries. A label without type, where
-# a function begins, is no name of it. A GC entry that is only a jump has its target beside it.
+# A plain name of several functions makes a promise for none of them; all of them are GC entries. An untyped label at a
+# function's start is no name of it. A GC entry that is only a jump has its target beside it.
 echo 'static __attribute__((noinline)) void log_it(void) { sink++; } long log_first(long x) { log_it(); return x; }' >one.c
 echo 'void collect(void); static __attribute__((noinline)) void log_it(void) { collect(); sink++; } long log_second(long x) { log_it(); return x; }' >two.c
 sed -i '1i static volatile long sink;' one.c two.c

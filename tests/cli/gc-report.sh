@@ -23,7 +23,7 @@ cp packed first
 expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed app
 expect_same packed first
 
-# A program that handles signals is told about.
+# The report names a program's signal handlers.
 cat >handler.c <<'C'
 #include <signal.h>
 __attribute__((constructor)) static void handle(void) { signal(SIGUSR1, SIG_IGN); }

@@ -73,7 +73,7 @@ check_aarch64() {
   check kept "loaded by a helper from another place" "$save; bl helper; b loads; $shared ldp x30, x29, [sp], #16; ret"
   check kept "a helper that doesn't load it" "$save; bl helper; b loads; $shared add sp, sp, #16; ret"
   check kept "a helper that goes elsewhere" "$save; bl helper; b loads; $shared $load; b hidden"
-  # What LLVM outlines: the return address is kept in a register across a call that leaves that as it is.
+  # What LLVM outlines: the return address is kept in a register across a call that preserves it.
   local outlined=".p2align 4; .type outlined, @function; outlined:"
   check dropped "kept in a register across a helper" "mov x9, x30; bl outlined; mov x30, x9; ret; $outlined add x0, x1, x2; ret"
   check dropped "kept in a register across several helpers" "mov x9, x30; cbz x0, 1f; bl outlined; 1: bl outlined; mov x30, x9; b helper; $outlined mul x0, x1, x2; ret"
@@ -135,7 +135,7 @@ check_riscv64() {
   check dropped "saved on one of two ways" "beqz a0, 1f; $save; call helper; $load; 1: ret"
   check dropped "two returns" "$save; beqz a0, 1f; call helper; $load; ret; 1: li a0, 1; $load; ret"
   check dropped "a loop" "$save; 1: call helper; addi a0, a0, -1; bnez a0, 1b; $load; tail helper"
-  # What functions share (-msave-restore): see tool/calls/helpers.c.
+  # Shared prologues and epilogues (-msave-restore): see tool/calls/helpers.c.
   local stores='addi sp, sp, -32; li t1, 1; sd s1, 8(sp); j 1f; 1: sd s0, 16(sp); sd ra, 24(sp); slli t1, t1, 4; sub sp, sp, t1' back='jr t0'
   local loads='addi sp, sp, 16; ld s1, 8(sp); ld s0, 16(sp); ld ra, 24(sp); addi sp, sp, 32' uses='mv s0, a0; mv s1, a0; call helper'
   shared() { # STORES LOADS

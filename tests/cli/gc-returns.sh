@@ -58,7 +58,7 @@ check kept "by a frame pointer that is added to" 'push %rbp; mov %rsp, %rbp; sub
 check kept "pushed on one of two ways" 'test %rsi, %rsi; je 1f; push %rdi; 1: ret'
 check kept "pushed on one of two ways, and a branch elsewhere" 'test %rsi, %rsi; je 1f; push %rdi; jo helper; 1: ret'
 check kept "pushed on one of two ways, and a call" 'test %rsi, %rsi; je 1f; push %rdi; call helper; 1: ret'
-# A call that doesn't return, with something else on the stack than at the place after it.
+# A noreturn call, with another stack depth than at the place after it.
 dies='.type dies, @function; dies: ud2'
 check dropped "pushed before a call that doesn't return" "test %rsi, %rsi; je 1f; push %rdi; call dies; 1: ret; $dies"
 check dropped "pushed before a call that doesn't return, then a jump" "test %rsi, %rsi; je 1f; push %rax; call dies; 1: jmp helper; $dies"
@@ -89,7 +89,7 @@ check dropped "a loop that is entered at its end" 'push %rbx; xor %ebx, %ebx; jm
 check dropped "its arguments' addresses" 'push %rbp; mov %rsp, %rbp; lea 16(%rbp), %rdi; mov 24(%rbp), %rsi; call helper; pop %rbp; ret'
 check dropped "a barrier" 'lock orl $0, (%rsp); ret'
 
-# A function's own return goes by the frame pointer, which others leave as it was, or don't.
+# A function's own return goes by the frame pointer, preserved by others or changed.
 check_frame() { # kept|dropped NAME CODE: of what no_call calls
   check "$1" "$2" "push %rbp; mov %rsp, %rbp; sub \$16, %rsp; call uses; leave; ret; .type uses, @function; uses: $3"
 }
@@ -117,7 +117,7 @@ check_frame dropped "popped in a case of a switch" 'push %rbp; lea 8f(%rip), %ra
 check_frame kept "pushed and popped in a case of a switch" 'push %rbp; lea 8f(%rip), %rax; movslq (%rax,%rdi,4), %rcx; add %rax, %rcx; jmp *%rcx
   1: pop %rbp; jmp helper; 2: push %rdi; pop %rbp; pop %rcx; ret; .pushsection .rodata; .p2align 2; 8: .long 1b - 8b, 2b - 8b; .popsection'
 
-# Parts of a function start with what their unwind tables say is on the stack.
+# Parts of a function start with the stack depth of their unwind tables.
 check_part() { # kept|dropped NAME CODE CFA PART
   check "$1" "in a part: $2" "$3; .type part, @function; part: .cfi_startproc; .cfi_def_cfa $4; $5; .cfi_endproc"
 }
@@ -130,7 +130,7 @@ check_part dropped "of saved registers" 'push %rbx; test %rdi, %rdi; je part; po
 check_part dropped "of saved registers, by a frame pointer" 'push %rbp; mov %rsp, %rbp; push %rbx; jmp part' 'rbp, 16' 'call helper; pop %rbx; pop %rbp; ret'
 check_part dropped "that goes back" 'push %rbx; test %rdi, %rdi; je part; 1: pop %rbx; ret' 'rsp, 16' 'push %rbp; push %rbp; call helper; add $16, %rsp; jmp 1b'
 
-# The middle of another function, to which one jumps as to a start.
+# The middle of another function; one jumps to it as to a start.
 check_middle() { # kept|dropped NAME JUMP MIDDLE: of the other function, with the place 2
   check "$1" "in the middle of another function: $2" "push %rdi; call jumps; add \$8, %rsp; ret; .type jumps, @function; jumps: $3
     .p2align 4; .type other, @function; other: $4"

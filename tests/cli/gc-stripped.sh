@@ -1,6 +1,6 @@
 #!/bin/bash
-# A stripped program, of which only exported functions have names: functions come from its unwind tables, and the same
-# records are dropped as before it was stripped, if the user says that no part of a GC entry has lost its name.
+# A stripped program, with names for exported functions only: functions come from its unwind tables, and the same
+# records are dropped as before it was stripped, if the user says that all parts of a GC entry kept their names.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld -Wl,--export-dynamic-symbol=collect
@@ -20,7 +20,7 @@ expect_different app packed
 [[ $(wc -l <before) -lt $(dump_json app | wc -l) ]] || fail "nothing was dropped"
 expect_same_run stripped stripped-packed
 
-# Without names, there is nothing to call a GC entry by.
+# Without names, a GC entry can't be named.
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
 strip app
 expect_refusal "app: no function is called 'collect'" "$stackpack" pack --always --strict --gc-entry=collect app

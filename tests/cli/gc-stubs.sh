@@ -1,6 +1,6 @@
 #!/bin/bash
-# Calls by words that look constant: stubs of which the section doesn't say how large they are, and a section that is called
-# like a global offset table but that the program changes. A GC entry that ends like a stub. And a static program of the C
+# Calls by words that look constant: stubs whose section lacks an entry size, and a section named like a global offset table but
+# changed by the program. A GC entry that ends like a stub. And a static program of the C
 # library can be followed whole.
 . "$TOP/tests/cli/common.sh"
 
@@ -64,8 +64,8 @@ P
   done
 done
 
-# A function that ends with a call of one that never returns, by whatever stub, doesn't run on into the next; and a variable of the C
-# library's is no function that a pointer may lead to.
+# A function that ends with a noreturn call, by any stub, ends there; and a variable of the C library is outside the set of
+# functions that a pointer may call.
 cat >managed.c <<'C'
 long stops(long), writes(long), by_pointer(long);
 __attribute__((noinline)) long managed_stops(long x) { return stops(x) + 1; }

@@ -1,6 +1,6 @@
 #!/bin/bash
 # As gc-sums.sh, on machines whose addresses are made by two instructions: a sum of a function's address is made in one function, and
-# called in another; or it is made of what a function is given, and called there.
+# called in another; or it is made of a function's argument, and called there.
 . "$TOP/tests/matrix/cells.sh"
 
 check() { # kept|dropped NAME CODE: make's
@@ -13,7 +13,7 @@ check_called() { # kept|dropped NAME NO_CALL MAKE [LAYOUT: options of the linker
   expect_odd_verdict "$1" "$machine: $2" "${@:5}"
 }
 
-# A word in front of a function, as -fsanitize=kcfi puts there, is no code, unless something leads there: not even if it looks like a
+# A word in front of a function, as -fsanitize=kcfi puts there, is data, unless something refers to it: even if it looks like a
 # jump into the middle of an instruction.
 check_words() { # WORD JUMP ADDITION: an instruction of 4 bytes
   local next='.type next, @function; next: ret; .size next, . - next'
@@ -76,12 +76,12 @@ check_aarch64() {
       '.arch armv8.3-a; .data; .p2align 3; pointer: .quad hidden@AUTH(ia,42)' ret "$tail" || continue
     expect_odd_verdict kept "signed pointers" "-pie -Wl,-z,notext$way"
   done
-  # What a register holds across a call is known only if all functions preserve it.
+  # A register's value across a call is known only if all functions preserve it.
   local save='stp x20, x19, [sp, #-16]!' load='ldp x20, x19, [sp], #16' other='adrp x19, hidden; add x19, x19, :lo12:hidden; cmp x0, x19'
   local begin='stp x29, x30, [sp, #-32]!; stp x19, x20, [sp, #16]' end='ldp x19, x20, [sp, #16]; ldp x29, x30, [sp], #32; ret'
   local sorts="$begin; adrp x19, helper; add x19, x19, :lo12:helper; bl make; mov x3, x19; mov x1, #0; bl qsort; $end"
   local jumps="$begin; adr x19, 1f; bl make; br x19; 1: $end"
-  # A register that has another address where something leads to its call.
+  # A register that has another address where a jump reaches its call.
   local one='adrp x19, helper; add x19, x19, :lo12:helper' two='adrp x19, hidden; add x19, x19, :lo12:hidden'
   local switch='adrp x2, 3f; add x2, x2, :lo12:3f; ldrsw x1, [x2, x0, lsl #2]; add x1, x1, x2; br x1'
   local cases='.pushsection .rodata; .p2align 2; 3: .word 1b - 3b, 2b - 3b; .popsection'
@@ -109,7 +109,7 @@ check_aarch64() {
   check_called kept "by another frame pointer" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" 'mov x29, x0; ret'
   check_called kept "by another frame pointer that was saved" "stp x29, x30, [sp, #-16]!; mov x29, sp; bl make; mov sp, x29; ldp x29, x30, [sp], #16; ret" \
     'str x29, [sp, #-16]!; str x0, [sp]; ldr x29, [sp], #16; ret'
-  # A call need not change the registers that it may.
+  # A call may preserve caller-saved registers.
   check_called kept "a sum in a register that the callee doesn't change" "$name; mov x1, #16; add x9, x0, x1; stp x29, x30, [sp, #-16]!; bl make; blr x9; ldp x29, x30, [sp], #16; ret" "ret"
   check_called kept "given, in a register that the callee doesn't change" "$given" "stp x29, x30, [sp, #-16]!; add x9, x0, x1; bl 1f; blr x9; ldp x29, x30, [sp], #16; 1: ret"
 }

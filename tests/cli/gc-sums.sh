@@ -1,6 +1,6 @@
 #!/bin/bash
-# A call by an address that is made of another function's may lead to any function, however it is computed and kept. And signal
-# handlers and cleanups that are set by the less usual functions of the C library run from abort and longjmp.
+# A call by an address that is made of another function's may reach any function, for each way to compute and keep it. And
+# signal handlers and cleanups that are set by the less usual functions of the C library run from abort and longjmp.
 . "$TOP/tests/cli/common.sh"
 
 cat >managed.c <<'C'
@@ -32,7 +32,7 @@ check_code kept "of two ways" 'or %rdi, %rax; call *%rax'
 check_code kept "beside a store at the largest distance" 'movups %xmm0, 0x7fffffec(%rsp); add %rdi, %rax; call *%rax'
 check_code dropped "not called" 'add %rdi, %rax; call helper'
 
-# Made in one function, and called in another. A sum that is called isn't of an address that is named there, nor need it be known.
+# Made in one function, and called in another. The address in a called sum may be named elsewhere, and may be unknown.
 check_made() { # kept|dropped NAME CODE [CALL]: make's, and no_call's
   sampled 3 || return 0
   make_odd "push %rbx; ${4:-call make; call *%rax}; pop %rbx; ret" ".p2align 4; .type make, @function; make: $3; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
@@ -61,21 +61,21 @@ check_made kept "the return address, by way of two functions" 'mov (%rsp), %rax;
   'call adds; call *%rax'
 check_made dropped "a pointer" 'mov 1f(%rip), %rax; ret; .pushsection .data; 1: .quad helper; .popsection' 'call make; add $1, %rcx; call *%rax'
 
-# What a register holds across a call is known only if all functions preserve it.
+# A register's value across a call is known only if all functions preserve it.
 sorts='lea helper(%rip), %rbx; call make; mov %rbx, %rcx; xor %esi, %esi; call qsort'
 check_made dropped "kept in a register that is preserved" 'push %rbx; lea hidden(%rip), %rbx; cmp %rbx, %rdi; pop %rbx; ret' "$sorts"
 check_made kept "kept in a register that is changed" 'lea hidden(%rip), %rbx; ret' "$sorts"
 check_made kept "kept in a register that is exchanged" 'lea hidden(%rip), %rdi; xchg %rdi, %rbx; ret' "$sorts"
 check_made kept "kept in a register that isn't loaded" 'push %rbx; lea hidden(%rip), %rbx; pop %rcx; ret' "$sorts"
 
-# Beyond the program's memory, for another function to lead back.
+# Beyond the program's memory; another function computes back from it.
 back='call make; call leads_back; call *%rax'
 leads_back='ret; .p2align 4; .type leads_back, @function; leads_back: sub $0x10000000, %rax'
 check_made kept "an address beyond everything" "lea hidden+0x10000000(%rip), %rax; $leads_back; ret" "$back"
 check_made kept "an address below everything" "lea hidden-0x10000000(%rip), %rax; ${leads_back/sub/add}; ret" "$back"
 check_made dropped "an address" "lea helper(%rip), %rax; ${leads_back/0x10000000/0}; ret" "$back"
 
-# Made of what a function is given, and called there, in registers or by way of its stack.
+# Made of a function's argument, and called there, in registers or by way of its stack.
 check_given() { # kept|dropped CODE
   sampled 3 || return 0
   make_odd 'lea helper(%rip), %rdi; mov $16, %esi; jmp make' ".p2align 4; .type make, @function; make: $2; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
@@ -88,7 +88,7 @@ for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi'
   check_given kept "$way; jmp *%rdi"
 done
 check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
-# A call need not change the registers that it may.
+# A call may preserve caller-saved registers.
 for register in rax rcx rdi r11; do
   check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"
 done
@@ -132,7 +132,7 @@ for set in ssignal sysv_signal; do
     long no_call(long x) { if (x > 100) abort(); return x; }"
 done
 check_c dropped "abort" "void abort(void); long no_call(long x) { if (x > 100) abort(); return x; }"
-# By the operating system itself, of which the program may ask anything: rt_sigaction is number 13.
+# By the operating system itself, with any request: rt_sigaction is number 13.
 asks='__asm__ volatile("syscall" : "=a"(r) : "a"(NUMBER), "D"(6), "S"(&a), "d"(0), "r"(r10) : "rcx", "r11", "memory")'
 while read -r verdict number ask; do
   for ends in "raise(6)" "abort()"; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A table of pointers stands right after a jump table, and the code refers to a place before its start, as one does that
+# A table of pointers follows a jump table immediately, and the code refers to a place before its start, as one does that
 # counts from 2. Its functions' addresses are taken all the same.
 . "$TOP/tests/cli/common.sh"
 
@@ -46,7 +46,7 @@ expect_status 0 "$stackpack" callgraph app
 expect_output '^0x[0-9a-f]+ only_in_table \(address taken\)$'
 
 # Tables by hand. Code names a place in their middle, and counts from there, also backwards; some words of theirs are holes; and some
-# other code reads one of the words. What isn't in the function itself is a call all the same.
+# other code reads one of the words. A target outside the function itself is a call all the same.
 make_lonely_program # managed.o main.o collect.o
 
 check() { # kept|dropped NAME CODE TABLE [LAYOUT...]: no_call's; where it jumps by the table, and what stands there
@@ -75,13 +75,13 @@ check kept "addresses with holes" "$addresses" '.section .data.rel.ro, "aw"; .p2
 check kept "addresses, one of which is read" "mov 9f(%rip), %rdx; $addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b; 9: .quad 3b, hidden'
 check kept "addresses of a fixed file, counted backwards" 'jmp *8f(,%rdi,8); 2: mov $1, %eax; ret' '.section .rodata; .p2align 3; .quad hidden; 8: .quad 2b' -no-pie
 
-# An entry before the place that is named leads to a jump by a register which, by way of the others, has a label's address.
+# An entry before the named place goes to a jump by a register that, by way of the others, has a label's address.
 jump='lea 8f(%rip), %rcx; mov 7f(%rip), %rdx; movslq (%rcx,%rdi,4), %rax; add %rcx, %rax; jmp *%rax
   2: lea 4f(%rip), %rdx; 3: jmp *%rdx; 4: mov $2, %eax; ret; .pushsection .data; 7: .quad hidden; .popsection'
 check dropped "a label" "$jump" '.section .rodata; .p2align 2; 8: .long 2b - 8b'
 check kept "a label, or what a register had before" "$jump" '.section .rodata; .p2align 2; .long 3b - 8f; 8: .long 2b - 8b'
 
-# A jump of which nothing is known may lead to any label, whatever registers hold there by the ways that are known.
+# A jump with unknown targets may reach any label, for any register values there on the known ways.
 sorts='push %rbx; lea helper(%rip), %rcx; JUMP; 2: lea main(%rip), %rcx; 3: xor %esi, %esi; call qsort; pop %rbx; ret; .pushsection .data; 7: .quad 3b; .popsection'
 for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
   make_odd "${sorts/JUMP/$jump}" '' 'mov $1, %eax; ret' 'call collect; ret'
@@ -92,8 +92,8 @@ for jump in 'mov 7f(%rip), %rax; jmp *%rax' 'test %rax, %rax'; do
   [[ $jump != mov* && $status == 0 || $jump == mov* && $status == 1 ]] || { cat out; fail "what qsort calls, after $jump"; }
 done
 
-# The analysis takes time in proportion to the code: also where each of many jumps goes by a table that others lead into, and for many
-# calls in a row that call what they are given.
+# The analysis takes time in proportion to the code: also where each of many jumps goes by a table that others reach, and for
+# many calls in a row that call their argument.
 expect_quick() { # NAME COUNT BEFORE EACH AFTER: no_call's code, EACH of it for the numbers from 1 on
   awk -v before="$3" -v each="$4" -v after="$5" -v count="$2" 'BEGIN {
     print ".globl no_call; no_call:\n" before

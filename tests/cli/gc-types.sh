@@ -1,8 +1,7 @@
 #!/bin/bash
-# A frontend that says in .stackpack.types which functions have which type, and gives the statepoint of an indirect call its type as
-# ID, has its calls lead to functions of the type alone, to those of types that it includes (.stackpack.subtypes), and to those without
-# one. LLVM's own section .llvm.callgraph narrows
-# nothing: it doesn't tell which call has which type.
+# Where a frontend gives the functions' types in .stackpack.types, and the statepoint of an indirect call its type as ID, calls
+# reach functions of the type, functions of types that it includes (.stackpack.subtypes), and untyped functions alone. LLVM's
+# own section .llvm.callgraph narrows nothing: it lacks the calls' types.
 . "$TOP/tests/cli/common.sh"
 
 cat >types.ll <<'LL'
@@ -55,7 +54,7 @@ define i64 @managed_$type(i64 %x) gc "statepoint-example" {
 }
 LL
 done
-# A pointer in a function that names another one's address may be a sum, but for what the frontend says.
+# A pointer in a function that names another one's address may be a sum, but for the frontend's types.
 cat >>types.ll <<'LL'
 @any = global ptr null
 define i64 @managed_typed_beside_address(i64 %x) gc "statepoint-example" {
@@ -85,7 +84,7 @@ sed -i 's/internal i64 @co/i64 @co/' types.ll
 compile ./types.ll types.o -relocation-model=pic
 "$LLVM/bin/clang" -c types.S -o said.o
 for layout in -no-pie "-pie -Wl,-z,notext"; do
-  # `taken` and others of native.c have no type: any pointer may lead there. So they must not collect here.
+  # `taken` and others of native.c are untyped: any pointer may call them. So they must not collect here.
   "$LLVM/bin/clang" -O1 -fPIE -Dcollect=not_collect -I"$gc" -c "$gc/native.c" -o native.o
   echo 'static volatile long sink; void collect(void) { sink++; }' >collect.c
   "$LLVM/bin/clang" -O1 -fPIE -c collect.c
@@ -105,7 +104,7 @@ for layout in -no-pie "-pie -Wl,-z,notext"; do
   expect_verdict kept app managed_typed --gc-entry=collect
 done
 
-# The section isn't loaded, and stays; a broken one narrows nothing.
+# The section stays in the file, outside memory; a broken one is ignored.
 has_section app .stackpack.types || fail "no .stackpack.types"
 printf '\0' >byte
 "$LLVM/bin/llvm-objcopy" --remove-section=.stackpack.types --add-section=.stackpack.types=byte app broken
@@ -113,7 +112,7 @@ expect_verdict kept broken managed_without_functions --gc-entry=collect
 "$LLVM/bin/llvm-objcopy" --remove-section=.stackpack.subtypes --add-section=.stackpack.subtypes=byte app broken
 expect_verdict kept broken managed_without_functions --gc-entry=collect
 
-# Of the C library's functions, those whose addresses are taken have no type: not so those that are called by their words alone.
+# The C library's address-taken functions are untyped: functions that are called by their words alone aren't.
 cat >library.c <<'C'
 #include <stdlib.h>
 #include <string.h>
@@ -175,7 +174,7 @@ link_with lld merged start.o alone.o merged.o collect.o -Wl,--export-dynamic-sym
 strip merged
 expect_verdict kept merged managed_of_other_type --gc-entry=collect
 
-# A typed call beside one without prototype, whose type LLVM's section can't know: not narrowed by it.
+# A typed call beside one without prototype, whose type LLVM's section lacks: it keeps all targets.
 cat >unprototyped.c <<'C'
 void collect(void);
 static __attribute__((noinline)) long collects(long x) { collect(); return x; }

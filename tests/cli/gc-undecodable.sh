@@ -1,5 +1,5 @@
 #!/bin/bash
-# Code that can't be decoded may reach everything: it keeps the records of calls to it, is said, and with --strict is
+# Undecodable code may reach everything: it keeps the records of calls to it, is said, and with --strict is
 # an error. So does code that another function enters between its instructions. A jump past a prefix is decoded.
 . "$TOP/tests/cli/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# --drop-unreachable drops the records of functions that nothing can reach, with and without GC entries; without it they
-# are judged as any other.
+# --drop-unreachable drops the records of unreachable functions, with and without GC entries; by default they are judged as any
+# other.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld

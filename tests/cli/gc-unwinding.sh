@@ -1,6 +1,6 @@
 #!/bin/bash
-# An exception may collect on its way: its unwinder calls the program's own personality routine, and destructors run at
-# landing pads, to which no jump leads.
+# An exception may collect on its way: its unwinder calls the program's own personality routine, and destructors run at landing
+# pads, which jumps bypass.
 . "$TOP/tests/cli/common.sh"
 
 compile_managed "$gc/managed.c" managed.o
@@ -43,7 +43,7 @@ for function in by_call by_chain by_table; do
 done
 expect_verdict dropped app managed_no_call --gc-entry=collect
 
-# A personality routine that the unwind table names directly, and nothing else does.
+# A personality routine that the unwind table alone names, directly.
 cat >personality.S <<'S'
     .text
     .globl no_call

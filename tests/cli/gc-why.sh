@@ -1,6 +1,6 @@
 #!/bin/bash
-# Each step of the chains that `why` prints is looked at in objdump's disassembly; for dropped records it names what it
-# relied on. Addresses work as well as functions, and what isn't there is refused.
+# Each step of the chains that `why` prints is looked at in objdump's disassembly; for dropped records it names its assumptions.
+# Addresses work as well as functions, and missing ones are refused.
 . "$TOP/tests/cli/common.sh"
 
 for layout in "-fno-pie lld" "-fPIE lld -pie -Wl,-z,notext" "-fPIE bfd -pie"; do
@@ -28,7 +28,7 @@ expect_status 1 "$stackpack" why --gc-entry=collect app managed_no_outside
 expect_output '^    strlen: '
 expect_output '^    snprintf: .*stream'
 
-# Of a record that was dropped, the packed program still knows the call.
+# The packed program still has the call of a dropped record.
 expect_status 0 "$stackpack" pack --always --gc-entry=collect -o packed app
 address=$({ "$stackpack" why --gc-entry=collect app managed_no_call || true; } | sed -nE 's/^(0x[0-9a-f]+) in .*/\1/p')
 expect_status 1 "$stackpack" why --gc-entry=collect packed "$address"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program's list of variables that hold references moves into the packed table: the runtime finds the same variables
-# in it as in the program's own array, which is cleared, and whose relocations are gone.
+# A program's list of variables that hold references moves into the packed table: the runtime finds the same variables in it as
+# in the program's own array; this one is cleared, and its relocations are gone.
 . "$TOP/tests/cli/common.sh"
 
 # Variables near each other and far apart, one twice, a weak one that nobody defines, one in .bss.
@@ -112,14 +112,14 @@ for kind in "${kinds[@]}"; do
   expect_same sorted.roots decoded.roots
   expect_status 0 "$stackpack" unpack --raw kept -o after $file
   expect_same before after
-  # Without the option the list stays as it is.
+  # By default the list stays unchanged.
   expect_status 0 "$stackpack" pack --always -o $file before
   ./app >plain.roots 2>plain.words
   expect_same raw.roots plain.roots
   grep '^8 words' plain.words >/dev/null || fail "$kind: the array of a program that was packed without its roots"
 done
 
-# What can't be a list of variables is refused, and nothing is written.
+# Other data than a list of variables is refused, and the file stays unchanged.
 build app lld
 cp app before
 expect_refusal "app: no section gc_rots for global roots" "$stackpack" pack --always --global-roots=gc_rots app
@@ -128,7 +128,7 @@ expect_refusal "app: entry 0 of section \.eh_frame, .*is no aligned word|app: se
   "$stackpack" pack --always --global-roots=.eh_frame app
 expect_same before app
 
-# A variable that another module may replace: its address is known at run time only.
+# A variable that another module may replace: its address is fixed at run time only.
 sed -i 's/^uint64_t variable_a HIDDEN/uint64_t variable_a/; s/0xa, variable_b/0xa; uint64_t variable_b/' roots.c
 build app lld -shared -Wl,-z,notext
 cp app.so before

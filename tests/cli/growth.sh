@@ -7,7 +7,7 @@ command -v valgrind >/dev/null || skip "no valgrind"
 if nm -D "$stackpack" 2>/dev/null | grep -q __asan_init; then skip "valgrind can't run what a sanitizer has instrumented"; fi
 python3 "$TOP/tests/growth/grow.py" --short "$stackpack"
 
-# One line says which table leads to the same bytes again.
+# One line names the table that refers to the same bytes again.
 PYTHONPATH=$TOP/tests/growth python3 - <<'END'
 import kinds
 for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table"):

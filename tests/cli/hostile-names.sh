@@ -1,6 +1,6 @@
 #!/bin/bash
-# Names of functions, sources and files with control characters and bytes that aren't UTF-8 don't reach a terminal as they
-# are, and JSON says them, too. A mangled name that stands for 800 MB is shown as it is.
+# Names of functions, sources and files with control characters and bytes outside UTF-8 are escaped for a terminal, and JSON has
+# them, too. A mangled name that expands to 800 MB is shown mangled.
 . "$TOP/tests/cli/common.sh"
 
 bomb=_Z1f1AI1aS0_E
@@ -39,7 +39,7 @@ expect_status 2 "$stackpack" dump $'app\e[31m.missing'
 expect_clean err
 expect_status 2 "$stackpack" why --gc-entry=collect app $'no\e[31m'
 expect_clean err
-# A warning, too, that a pattern names nothing.
+# A warning, too, about a pattern without a match.
 expect_status 0 "$stackpack" stats --gc-entry=$'no\e[31m' $'app\e[31m'
 grep -q 'warning: no function is called' err || fail "no warning: $(<err)"
 expect_clean err

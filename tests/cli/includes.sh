@@ -1,5 +1,5 @@
 #!/bin/bash
-# No folder and no header includes itself by way of others, and arrows point down: see includes.py. The check itself
+# The includes of folders and headers are free of cycles, and arrows point down: see includes.py. The check itself
 # notices each kind of offence.
 . "$TOP/tests/cli/common.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A collector is compiled with the installed tree and what pkg-config says alone: with the shared library, with the
+# A collector is compiled with the installed tree and pkg-config's flags alone: with the shared library, with the
 # archive, as a wholly static program, and in C++. The header is strict C11, and C++ of any age.
 . "$TOP/tests/cli/common.sh"
 

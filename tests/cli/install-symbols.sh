@@ -1,5 +1,5 @@
 #!/bin/bash
-# Both libraries export exactly the functions that the public headers declare; those of the shared one have a version.
+# Both libraries export exactly the functions that the public headers declare; the shared one's have a version.
 . "$TOP/tests/cli/common.sh"
 
 printf '#include "%s"\n' stackpack_check.h stackpack_unwind.h >headers.c

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What is installed: all at the places that the variables say, with relative links; uninstalling leaves no file. The
+# What is installed: all at the places that the variables say, with relative links; uninstalling removes all files. The
 # installed commands run.
 . "$TOP/tests/cli/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `unpack` refuses what doesn't fit, in one line: another program's stack maps, a packed file that was changed, a file
-# that is broken anywhere. Nothing is written then.
+# `unpack` refuses unfitting files, in one line: another program's stack maps, a packed file that was changed, a file
+# that is broken anywhere. The files stay unchanged then.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
@@ -56,7 +56,7 @@ for ((at = 0; at < size; at += at < 48 ? 1 : 41)); do
   fi
 done
 
-# In place, the packed file stays as it is.
+# In place, the packed file stays unchanged.
 expect_refusal 'kept.other: ' "$stackpack" unpack --raw kept.other app
 expect_same app packed
 expect_refusal 'no/such/out: ' "$stackpack" unpack --raw kept -o no/such/out app

@@ -1,9 +1,9 @@
 #!/bin/bash
-# The program and its kept stack maps are written both or not at all: where one can't be, the other one, and what stood
+# The program and its kept stack maps are written both, or both stay old: where writing one fails, the other one, and the file
 # in its place before, stay.
 . "$TOP/tests/cli/common.sh"
 
-# A mount of its own, which goes away with the script.
+# A mount of its own; it goes away with the script.
 if [[ $(id -u) == 0 && -z ${PRIVATE_MOUNTS-} ]] && unshare --mount true 2>/dev/null; then
   PRIVATE_MOUNTS=1 exec unshare --mount "$0"
 fi
@@ -38,7 +38,7 @@ expect_untouched
 expect_refusal '' "$stackpack" pack --always --keep-raw=folder/kept folder/app raw # one file for two programs
 expect_untouched
 
-# A program without stack maps, or one that is packed, has nothing to keep.
+# A program that lacks stack maps, or is packed, has nothing to keep.
 expect_status 0 "$stackpack" pack --always --if-present --keep-raw=folder/kept -o work/same "$(type -P true)"
 expect_untouched
 expect_status 0 "$stackpack" pack --always -o work/packed raw
@@ -53,7 +53,7 @@ expect_untouched
 )
 expect_untouched
 
-# A program that can't be renamed to: it is a mount point.
+# A program whose place refuses a rename: it is a mount point.
 if [[ -n ${PRIVATE_MOUNTS-} ]] && touch work/mounted && mount --bind work/mounted work/mounted 2>/dev/null; then
   expect_refusal 'work/mounted: can.t be replaced' "$stackpack" pack --quiet --always --keep-raw=folder/kept -o work/mounted folder/app
   expect_untouched

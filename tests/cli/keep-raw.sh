@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `pack --keep-raw` kept, `unpack` puts back: the original file, byte for byte, for every kind of file.
+# `unpack` puts back the file of `pack --keep-raw`: the original file, byte for byte, for every kind of file.
 . "$TOP/tests/cli/common.sh"
 
 check() { # FILE: packed as usual, unpacked to what it was; beside -o and in place
@@ -49,7 +49,7 @@ for linker in lld bfd; do
   done
 done
 
-# A release: stack maps compress well, and the rest of the original isn't kept a second time.
+# A release: stack maps compress well, and the rest of the original is kept once.
 many_functions 400 >large.ll
 make_program lld large ./large.ll
 expect_status 0 "$stackpack" pack --always --keep-raw=kept -o packed large

@@ -19,7 +19,7 @@ for calls in "write pwrite64 writev" "fchmod fchown" "fsync fdatasync" "rename r
 done
 ((killed > 0)) || { cat gdb.log; fail "none of the calls was caught"; }
 
-# What was left over is no obstacle.
+# Left-over files are harmless.
 cp raw folder/app
 expect_status 0 "$stackpack" pack folder/app
 expect_same folder/app packed

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Killed at any moment, `pack` leaves the program either as it was or completely packed, and a later run works.
+# Killed at any moment, `pack` leaves the program either unchanged or completely packed, and a later run works.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 300 >many.ll
@@ -25,7 +25,7 @@ done
 echo "$rounds runs: $whole times still raw, $done times packed; left over: $(find folder -mindepth 1 ! -name app | wc -l)"
 ((whole > 0)) || fail "no run was killed early enough to mean anything"
 
-# What was left over is no obstacle.
+# Left-over files are harmless.
 cp raw folder/app
 expect_status 0 "$stackpack" pack folder/app
 expect_same folder/app packed

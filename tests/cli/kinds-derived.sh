@@ -1,5 +1,5 @@
 #!/bin/bash
-# Derived references: a pair keeps its base, also where the base has no pair of its own.
+# Derived references: a pair keeps its base, also where the base lacks a pair of its own.
 . "$TOP/tests/cli/common.sh"
 
 for linker in lld bfd; do

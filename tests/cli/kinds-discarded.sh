@@ -1,6 +1,6 @@
 #!/bin/bash
 # A function that the linker has thrown away keeps its entry in the stack map, at address 0: it is passed over with
-# its records, and those of the functions after it stay right.
+# its records, and later functions' records stay right.
 . "$TOP/tests/cli/common.sh"
 
 cat >discarded.ll <<'IR'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A stack map without any record: nothing to look up, but no error either.
+# A stack map without any record: nothing to look up, and no error.
 . "$TOP/tests/cli/common.sh"
 
 cat >quiet.ll <<'IR'

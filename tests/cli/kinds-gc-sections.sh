@@ -1,5 +1,5 @@
 #!/bin/bash
-# `--gc-sections` throws the stack maps away, as nothing refers to them: refused. Kept by a linker script they are all
+# `--gc-sections` throws the stack maps away, as they are unreferenced: refused. Kept by a linker script they are all
 # there, with the functions that they name.
 . "$TOP/tests/cli/common.sh"
 
@@ -39,7 +39,7 @@ for linker in lld bfd; do
     "$stackpack" pack asking
 done
 
-# Other signs: a list of IDs, LLVM's poll, a reference that may stay without a definition.
+# Other signs: a list of IDs, LLVM's poll, a reference that may stay undefined.
 lost() { # SOURCE WORDS
   echo "$1" >sign.c
   link_with lld lost main.o asked.o -I"$TOP/runtime" sign.c -Wl,--gc-sections

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Stack maps and patch points, which aren't statepoints: their locations in order, and live-outs. Two of the records
+# Stack maps and patch points, as opposed to statepoints: their locations in order, and live-outs. Two of the records
 # are at one address.
 . "$TOP/tests/cli/common.sh"
 

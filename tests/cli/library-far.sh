@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that isn't position-independent may have segments far apart, and libraries between them: each look-up finds its
-# module, and the library is forgotten, not the program.
+# A position-dependent program may have segments far apart, and libraries between them: each look-up finds its
+# module, and the library alone is forgotten.
 . "$TOP/tests/cli/common.sh"
 
 read -ra flags <<<"$(library_flags)"
@@ -12,7 +12,7 @@ compile ./list.ll list.o
 "$CC" -no-pie -fno-pie -O1 -mcmodel=large -rdynamic "${flags[@]}" -I"$TOP/runtime" -Wl,--section-start=far_section=0x700000000000 \
   -o far "$TOP/tests/cli/far.c" list.o "$BUILD/libstackpack.a" -ldl -lpthread 2>log || skip "no code for far data: $(head -n 1 log)"
 [[ $(./far ./lib.so | tail -n 4 | paste -sd ' ') == "8 91 8 0" ]] || fail "$(./far ./lib.so)"
-# Without a limit for the stack, Linux maps libraries from a third of the address space on.
+# For an unlimited stack, Linux maps libraries from a third of the address space on.
 (ulimit -s unlimited && ./far ./lib.so) >out 2>&1 || skip "$(<out)"
 [[ $(head -n 1 out) == between ]] || skip "the library isn't between the program's segments"
 [[ $(tail -n 4 out | paste -sd ' ') == "8 91 8 0" ]] || fail "$(<out)"

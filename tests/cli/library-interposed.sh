@@ -3,8 +3,8 @@
 # relocations are symbolic, so its raw stack map then names the executable's functions; packed, it names its own.
 . "$TOP/tests/cli/common.sh"
 
-# The library calls the executable's sum and reverse. Told the library's file, main looks up each of its records in the
-# process, and prints what it finds as addresses in the file: RETURN_ADDRESS FUNCTION.
+# The library calls the executable's sum and reverse. main gets the library's file, looks up each of its records in the process,
+# and prints the answers as addresses in the file: RETURN_ADDRESS FUNCTION.
 cat >other.c <<'C'
 #include "stackpack.h"
 #include <dlfcn.h>
@@ -64,7 +64,7 @@ for linker in lld bfd gold mold; do
   dump_json packed/liblist.so >packed.json
   expect_same raw.json packed.json
 
-  # Addresses are those of the library's own functions, in the file and in the process.
+  # Addresses belong to the library's own functions, in the file and in the process.
   nm --defined-only --print-size packed/liblist.so >symbols
   expect_records packed.json <<'PYTHON'
 own = {line.split()[3]: line.split()[:2] for line in open("symbols") if len(line.split()) == 4}

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The library with musl, whose list of modules has the kernel's vDSO without a name, as the executable is without one elsewhere.
+# The library with musl, whose list of modules has the kernel's vDSO unnamed, like the executable elsewhere.
 . "$TOP/tests/cli/common.sh"
 
 command -v musl-gcc >/dev/null || skip "no musl-gcc"

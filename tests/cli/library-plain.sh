@@ -1,6 +1,6 @@
 #!/bin/bash
-# Memory shows of most libraries that they have no stack maps: their files aren't opened. Stack maps that the library can't
-# read are an error, not silence, wherever the dynamic linker has put their functions' addresses.
+# Memory shows that most libraries lack stack maps: their files stay closed. Unreadable stack maps are an error, for each place
+# where the dynamic linker puts their functions' addresses.
 . "$TOP/tests/cli/common.sh"
 
 read -ra flags <<<"$(library_flags)"
@@ -9,7 +9,7 @@ for interposed in "" -DINTERPOSED; do
   link_with lld "app$interposed" main.o "$BUILD/libstackpack.a" "${flags[@]}" -ldl -lpthread -rdynamic -pie -Wl,--wrap=open
 done
 
-# A library whose stack map has a version, so many functions of which all but the last one were discarded, and so many
+# A library whose stack map has a version, so many functions, discarded except for the last one, and so many
 # records by its header.
 library() { # OUTPUT VERSION FUNCTIONS RECORDS
   cat >library.c <<EOF

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What counts is the module that is loaded, whatever has become of its file: a raw and a packed build of a program and its
+# The loaded module counts, even if its file has changed since: a raw and a packed build of a program and its
 # library give the same answers for each byte of their code.
 . "$TOP/tests/cli/common.sh"
 
@@ -53,7 +53,7 @@ for pie in -no-pie -pie; do
     for file in app lib.so; do "$LLVM/bin/llvm-objcopy" --strip-sections headless/$file; done
     try headless plain - ./app
     expect_same packed.plain headless.plain
-    # Packed on disk while it is loaded; and no /proc, where it can be hidden.
+    # Packed on disk while it is loaded; and a missing /proc, where it can be hidden.
     try raw replaced "$PWD/packed/lib.so" ./app
     expect_same packed.plain raw.replaced
     if unshare -rm mount -t tmpfs none /proc 2>/dev/null; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program that is linked with the archive gets only the parts that it uses: at most 64 KB of text for look-ups in packed
 # tables, also by modules where the program leaves the reader of raw sections out, and at most 136 KB with that reader.
-# Left out, it is an error that is told: never "no stack maps".
+# Left out, the result is a specific error, rather than "no stack maps".
 . "$TOP/tests/cli/common.sh"
 
 ! nm "$BUILD/libstackpack.a" 2>/dev/null | grep -q __asan_init || skip "sanitizers add text"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Packed libraries are loaded and unloaded while threads look up in them: no wrong answer, and no data race.
+# Packed libraries are loaded and unloaded while threads look up in them: right answers, free of data races.
 . "$TOP/tests/cli/common.sh"
 
 for count in 40 60; do

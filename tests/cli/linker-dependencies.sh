@@ -1,5 +1,5 @@
 #!/bin/bash
-# The list of inputs that a linker writes for make and ninja (CMake asks for it) has the inputs, and not their split copies:
+# The list of inputs that a linker writes for make and ninja (CMake asks for it) has the inputs instead of their split copies:
 # these are gone after the link, so that every build would link again, or fail.
 . "$TOP/tests/cli/common.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# stackpack-ld: compilers link by it, and what they get is the program of the real linker, packed.
+# stackpack-ld: compilers link by it, and get the real linker's program, packed.
 . "$TOP/tests/cli/common.sh"
 
 wrapper=$BUILD/stackpack-ld
@@ -15,7 +15,7 @@ expect_program() { # RAW PACKED
   expect_status 0 "$stackpack" verify "$1" "$2"
 }
 
-# Which linker has written a file: each but GNU ld says so.
+# The linker of a file: each but GNU ld says so.
 linker_of() { # FILE
   case $(readelf --string-dump=.comment "$1"; readelf --notes "$1" 2>/dev/null) in
   *LLD*) echo ld.lld ;;
@@ -38,7 +38,7 @@ STACKPACK_LD=no-such-linker "$LLVM/bin/clang" -fuse-ld="$wrapper" -Wl,--stackpac
 "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie main.o list.o
 [[ $(linker_of a.out) == ld.lld ]] || fail "the default isn't ld.lld"
 expect_packed a.out
-# What isn't packed, as it would grow, is told.
+# A file that would grow is left unpacked, with a message.
 STACKPACK_OPTIONS='' "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie -o grown main.o list.o 2>log || { cat log; fail "a program that would grow"; }
 grep -q 'grown: warning: not packed, as the file would grow from [0-9]* to [0-9]* bytes' log || fail "of growth it says: $(<log)"
 expect_same_run a.out grown
@@ -48,7 +48,7 @@ PATH=$PWD/only-ld "$LLVM/bin/clang" --ld-path="$wrapper" -no-pie -o app main.o l
 [[ $(linker_of app) == ld.bfd ]] || fail "without ld.lld it isn't ld"
 expect_packed app
 
-# gcc takes `ld` from a folder, and gets the linker that it'd have got: the wrapper doesn't find itself in PATH.
+# gcc takes `ld` from a folder, and gets the linker that it'd have got: the wrapper skips itself in PATH.
 ln -s "$wrapper" folder/ld
 ln -s "$wrapper" folder/ld.gold
 for options in "" "-fuse-ld=gold"; do
@@ -68,7 +68,7 @@ gcc -flto -O2 -c unused.c
 gcc -flto -O2 -Bfolder/ -no-pie -o app main.o list.o unused.o
 expect_packed app
 
-# ---- What is packed, and what isn't ----
+# ---- Packed and unpacked outputs ----
 link() { # [LINKER ARGUMENT...]
   expect_status 0 "$wrapper" --stackpack-ld=ld.bfd "$@"
 }
@@ -103,7 +103,7 @@ expect_same expected binary
 link -o /dev/null "${managed[@]}"
 [[ -c /dev/null ]] || fail "/dev/null was replaced"
 
-# A file that the linker doesn't write isn't packed, and what it says is passed on.
+# A file that the linker left unwritten stays unpacked, and the linker's messages are passed on.
 ld.bfd -o raw "${managed[@]}"
 cp raw a.out
 cp raw before

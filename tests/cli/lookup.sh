@@ -1,5 +1,5 @@
 #!/bin/bash
-# `lookup` tells what the runtime library answers to each address: a record as `dump` prints it, or one of the two other
+# `lookup` prints the runtime library's answer to each address: a record as `dump` prints it, or one of the two other
 # answers; for raw and for packed files, from the command line and from standard input.
 . "$TOP/tests/cli/common.sh"
 
@@ -110,7 +110,7 @@ dump_json place | sed -nE 's/^\{"address":([0-9]+),.*/\1/p' | xargs printf '0x%x
 expect_status 0 "$stackpack" lookup place $(grep -Fxf returns records)
 [[ $(grep -c ': found, ' out) -gt 10 ]] || fail "the call graph has other return addresses"
 
-# A dropped record is none.
+# A dropped record is absent.
 make_gc_program app "$LLVM/bin/clang" -O1 lld
 dump_json app | sed -E 's/^\{"address":([0-9]+),.*/\1/' >before
 expect_status 0 "$stackpack" pack --always --gc-entry=collect app
@@ -136,7 +136,7 @@ set_byte damaged $(($(section_offset damaged .stackpack) + 100)) 255
 expect_status 2 "$stackpack" lookup damaged "$address"
 only_line_matches '^stackpack: damaged: a broken packed table' err || fail "$(<err)"
 
-# A record's pairs stand in one order, whoever tells of them.
+# A record's pairs have one order, for every reader.
 rm main.o
 make_program lld pairs pairs
 "$stackpack" pack --quiet --always -o packed pairs

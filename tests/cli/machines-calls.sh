@@ -1,6 +1,6 @@
 #!/bin/bash
 # Whether a call may end at an address, for all instructions of a static program of each machine, compared with
-# llvm-objdump: no call is missed, and on machines on which code can be read backwards nothing else is taken for one.
+# llvm-objdump: every call is found, and on machines whose code can be read backwards, calls alone.
 . "$TOP/tests/matrix/cells.sh"
 
 "$CC" -std=c17 -O1 -I"$TOP" -o ends_calls "$TOP"/tests/cli/machines/ends_calls.c "$TOP"/elf/machine*.c

@@ -1,6 +1,7 @@
 #!/bin/bash
-# What the call graph is told of each instruction of AArch64's and RISC-V's C library, compared with llvm-objdump: where it goes, which
-# registers it reads and writes, and how it moves the stack pointer. With CHECK_MACHINES=all, also of the C++ library and others.
+# The decoders' facts on each instruction of AArch64's and RISC-V's C library, compared with llvm-objdump: its target, the
+# registers that it reads and writes, and the change of the stack pointer. With CHECK_MACHINES=all, also of the C++ library and
+# others.
 . "$TOP/tests/matrix/cells.sh"
 
 gcc -std=c17 -O1 -I"$TOP" -o decoded "$TOP/tests/cli/machines/decoded.c" "$TOP"/tool/code/code*.c -lZydis

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Programs for the other machines that read their raw stack maps themselves are refused, however their code names them;
-# those that don't are packed. What can't be done for these machines is said in one line.
+# the others are packed. An option unsupported on these machines gets one line.
 . "$TOP/tests/matrix/cells.sh"
 
 cat >common.h <<'C'

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The compiler that builds the corpus gives C code statepoints, at any optimisation, with and without deopt state; the
-# program does what it does without, raw and packed; and what lives across a call is in the call's record.
+# The compiler that builds the corpus gives C code statepoints, at any optimisation, with and without deopt state; the program
+# runs like one compiled plainly, raw and packed; and references live across a call are in the call's record.
 . "$TOP/tests/cli/common.sh"
 
 [[ -x $LLVM/bin/llvm-config && -e $("$LLVM/bin/llvm-config" --includedir)/llvm/IR/PassManager.h ]] || skip "no headers of LLVM"

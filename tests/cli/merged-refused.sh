@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stack maps among other data that can't be packed without harm are read, or refused in one line: with data between them,
-# with a map that has lost its symbol, with a symbol where there is no map.
+# Stack maps among other data, unsafe to pack, are read, or refused in one line: with data between them,
+# with a map that has lost its symbol, with a symbol outside of maps.
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o
@@ -54,7 +54,7 @@ strip -x app
 refused 'a stack map without a symbol, after the one in \.rodata at 0x[0-9a-f]+$' app
 expect_refusal 'app: a stack map without a symbol' "$stackpack" dump app
 
-# Without any symbol there is nothing to be found.
+# A file that lacks all symbols hides its maps.
 link_script app '.rodata : { *(.rodata) *(.llvm_stackmaps) LONG(9) }' main.o list.o many.o
 strip app
 refused 'no stack maps: no section \.llvm_stackmaps$' app
@@ -67,7 +67,7 @@ expect_status 0 "$stackpack" verify app packed
 objcopy -O binary --only-section=.rodata packed rodata
 tail -c 16 rodata | od -An -v -t d4 -w16 | grep -qE '^ +3 +0 +0 +0$' || fail "the bytes after it are lost"
 
-# A symbol where no map is.
+# A symbol outside of maps.
 cat >wrong.c <<'C'
 const int maps[] __asm__("__LLVM_StackMaps") __attribute__((section(".rodata"), used)) = {4, 2, 1, 0, 0, 0};
 C

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Stack maps that a linker script puts among other data are found by their symbols: read, and packed, with the data before
-# and after them as it was.
+# Stack maps that a linker script puts among other data are found by their symbols: read, and packed, with the data before and
+# after them unchanged.
 . "$TOP/tests/cli/common.sh"
 
-# Constants before and after the stack maps, of which the program prints every byte; and a table with pointers.
+# Constants before and after the stack maps, and the program prints every byte of them; and a table with pointers.
 cat >main.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ for linker in lld bfd; do
     expect_refusal 'app: no stack maps: no section .no_such' "$stackpack" pack --section .no_such app
   done
 
-  # Among relocated constants: nothing is cut out there, so that the file stays as large.
+  # Among relocated constants: the bytes stay in place, and so the file's size, too.
   script .data.rel.ro "*(.data.rel.ro .data.rel.ro.*)" "BEFORE .dynamic"
   link_with $linker app main.o list.writable.o many.writable.o -pie -Wl,-T,merge.lds 2>link.log || { cat link.log; fail "can't link"; }
   expect_status 0 "$stackpack" pack -o packed app

@@ -1,5 +1,5 @@
 #!/bin/bash
-# File names with spaces, a leading dash, a newline or nothing in front are just names.
+# File names with spaces, a leading dash, a newline or an empty first part are just names.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld raw list

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Files are written on small systems, too: without /proc, in a folder that is deeper than any path, where system calls are
-# forbidden. New files obey the umask; an owner or a set-user-ID bit that can't be kept is told in a line.
+# Files are written on small systems, too: with /proc missing, in a folder that is deeper than any path, with system calls
+# forbidden. New files obey the umask; losing an owner or a set-user-ID bit gets a line.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 20 >many.ll

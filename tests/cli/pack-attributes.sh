@@ -1,5 +1,5 @@
 #!/bin/bash
-# Extended attributes are kept; one that can't be is named.
+# Extended attributes are kept; a lost one is named.
 . "$TOP/tests/cli/common.sh"
 
 attribute() { # FILE NAME [VALUE]: gives or prints it
@@ -31,7 +31,7 @@ os.setxattr("raw", "security.capability", struct.pack("<5I", 0x02000001, 1 << 10
   [[ ! -s err ]] || fail "a warning: $(cat err)"
   python3 -c 'import os; assert os.getxattr("app", "security.capability") == os.getxattr("raw", "security.capability")' ||
     fail "the capability is lost"
-  # Who may not give it loses it.
+  # A user who lacks the right to set it loses it.
   cp --preserve=all raw app
   expect_status 0 setpriv --bounding-set=-setfcap --inh-caps=-setfcap "$stackpack" pack --quiet --reader=elsewhere app
   only_line_matches '^stackpack: app: warning: the extended attribute security.capability isn.t kept' err ||

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program that is replaced or written to by others while it is packed, as by a build that goes on: what they wrote stays.
+# A program that is replaced or written to by others while it is packed, as by a build that goes on: their data stays.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
@@ -33,7 +33,7 @@ for change in replace overwrite; do
   changed_while $change "$stackpack" unpack --raw=kept app
 done
 
-# Another one that did the same is no obstacle.
+# Another one that did the same is harmless.
 cp raw app
 cp packed new
 changed_while pack_it "$stackpack" pack --always app

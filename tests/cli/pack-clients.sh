@@ -1,7 +1,7 @@
 #!/bin/bash
 # Programs that read their raw stack maps in other ways than by the first map's address are refused, also when they are stripped: by
-# another object's map, by a linker script's symbols, by the section's name. Those that ask libstackpack are packed; where nothing
-# refers to it, one line says so.
+# another object's map, by a linker script's symbols, by the section's name. Programs that ask libstackpack are packed; where
+# libstackpack is unreferenced, one line says so.
 . "$TOP/tests/cli/common.sh"
 
 cat >common.h <<'C'
@@ -93,7 +93,7 @@ for options in "-pie -Wl,--discard-all,-S" "-no-pie -fno-pie -Wl,--discard-all,-
   expect_status 0 "$stackpack" pack --always -o packed app
 done
 
-# Who reads it then? A line of warning, unless the library is there, in whatever form.
+# Who reads it then? A line of warning, unless the library is there, in any form.
 expect_warning() { # yes|no FILE [PACK OPTION...]
   expect_status 0 "$stackpack" pack --always -o packed "${@:3}" "$2"
   [[ $(grep -c "^stackpack: $2: warning: nothing in it refers to libstackpack" err) == "$([[ $1 == yes ]] && echo 1 || echo 0)" ]] ||

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A file with holes, as a linker makes it whose script puts segments far apart, is packed in the time and the room that its
-# bytes take, and not those of its holes. So is what follows the program; and a large file that is no program is refused at once.
+# A file with holes, as a linker makes it whose script puts segments far apart, is packed in time and room for its bytes alone;
+# the holes are free. So are bytes after the program; and a large file other than a program is refused at once.
 . "$TOP/tests/cli/common.sh"
 
 blocks() { # FILE: the kilobytes that it takes on the disk

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A file without stack maps is refused, and left alone with --if-present: for build rules that pack everything.
+# A file free of stack maps is refused, and left alone with --if-present: for build rules that pack everything.
 . "$TOP/tests/cli/common.sh"
 
 echo 'int main(void) { return 0; }' >plain.c
@@ -10,7 +10,7 @@ expect_same plain before
 expect_status 0 "$stackpack" pack --always --if-present plain
 expect_same plain before
 
-# The option changes nothing for other files: a program is packed, garbage is refused.
+# The option has this effect alone: a program is packed, garbage is refused.
 make_program lld app list
 expect_status 0 "$stackpack" pack --always --if-present app
 expect_packed app

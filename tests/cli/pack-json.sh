@@ -1,5 +1,5 @@
 #!/bin/bash
-# `pack --format=json` says in an object for each file what it says in words: what was packed, and why not.
+# `pack --format=json` has an object for each file with the text output's facts: the packed files, and reasons for the others.
 . "$TOP/tests/cli/common.sh"
 
 make_gc_program app "$LLVM/bin/clang" "-O2 -fno-pie" lld
@@ -20,7 +20,7 @@ assert packed["reads_raw"] is None and packed["unchecked_frames"] == 0, packed
 PYTHON
 expect_status 0 "$stackpack" verify --gc-entry=collect app packed
 
-# A line for each file, those that stay as they are among them; nothing is written with --dry-run.
+# A line for each file, unchanged ones included; with --dry-run all files stay unchanged.
 cp many before
 expect_status 0 "$stackpack" pack --format=json --dry-run many packed $'odd\tname'
 expect_same many before

@@ -1,6 +1,6 @@
 #!/bin/bash
 # However the linker lays out segments: code and read-only data in one or apart, large pages, packed tightly, at
-# another address, with relocations kept; the program is packed, runs, and no tool has more to say than before.
+# another address, with relocations kept; the program is packed, runs, and the tools' findings are the same as before.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 60 >many.ll
@@ -38,7 +38,7 @@ bfd -Wl,-Ttext-segment=0x10000000
 bfd -static -Wl,-z,noseparate-code
 END
 
-# Data with an alignment that is larger than a page's keeps it, and costs no page.
+# Data with an alignment that is larger than a page's keeps it, at the cost of less than a page.
 cat >aligned.c <<'C'
 _Alignas(1 << 21) char heap[1 << 20];
 __attribute__((constructor)) static void check(void) {
@@ -63,7 +63,7 @@ for linker in lld bfd gold mold; do
   done
 done
 
-# Segments that aren't laid out by pages (lld's -N) leave no page to cut out: refused with the reason.
+# Segments that ignore pages (lld's -N) leave too little to cut out: refused with the reason.
 link_with lld app -static -Wl,-N main.o many.o
 cp app before
 expect_refusal 'app: .*(align|page)' "$stackpack" pack app

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A shared library is packed: a program that is linked with it runs with the packed one as with the raw one, and what
-# the stack map said of exported functions, which other modules may override, is said of the library's own.
+# A shared library is packed: a program that is linked with it runs with the packed one as with the raw one, and the stack map's
+# facts on exported functions, overridable by other modules, hold for the library's own.
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Where little can make room for more program headers, pages stay in the file rather than that it's refused: small
-# programs without the C library, without a build ID, and what patchelf has moved sections in.
+# Where little can make room for more program headers, pages stay in the file rather than that it's refused: small programs that
+# lack the C library or a build ID, and programs whose sections patchelf moved.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 10 >many.ll
@@ -77,7 +77,7 @@ for linker in lld bfd mold; do # gold makes no such file
   fi
 done
 
-# So is one that would grow, as there is room for the note's header alone, and none for a cut.
+# So is one that would grow, as there is room for the note's header alone, and too little to cut.
 echo '.pushsection .note.odd, "a", @note; .balign 4; .long 4, 4, 1; .asciz "odd"; .long 42; .popsection' >odd.s
 echo '.section .note.GNU-stack, "", @progbits' >>odd.s
 for linker in lld bfd gold mold; do
@@ -90,7 +90,7 @@ for linker in lld bfd gold mold; do
   (($(stat -c %s packed) < $(stat -c %s app))) || fail "$linker: the file doesn't shrink"
 done
 
-# A table that isn't where its section header says can't move.
+# A table elsewhere than its section header says is immovable.
 "$LLVM/bin/clang" -fuse-ld=lld -pie -Wl,-z,notext -o app main.o many.o
 set_field app "section .dynsym offset" +8
 expect_status 0 "$stackpack" pack --always -o packed app

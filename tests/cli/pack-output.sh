@@ -1,5 +1,5 @@
 #!/bin/bash
-# `pack -o OUT FILE` leaves FILE alone and writes what packing in place would have; an OUT that is there is replaced.
+# `pack -o OUT FILE` leaves FILE alone and writes the bytes that packing in place would write; an OUT that is there is replaced.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
@@ -21,7 +21,7 @@ expect_status 0 "$stackpack" pack -o copy app
 expect_same copy app
 [[ -x copy ]] || fail "the copy isn't executable"
 
-# One OUT can't hold two programs.
+# One OUT holds one program.
 cp raw raw2
 expect_status 2 "$stackpack" pack -o both raw raw2
 [[ ! -e both ]] || fail "written, though there were two files"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A large position-independent file gets smaller by what its stack maps took and by their relocations, too, to within four
-# pages, however large a page is; it runs, and goes on running when binutils, elfutils, LLVM or patchelf have rewritten it.
+# A large position-independent file gets smaller by its stack maps and by their relocations, too, to within four pages, for each
+# page size; it runs, and goes on running when binutils, elfutils, LLVM or patchelf have rewritten it.
 . "$TOP/tests/cli/common.sh"
 
 # The sections of dynamic relocations of a file, in bytes.
@@ -18,7 +18,7 @@ expect_smaller() { # RAW PACKED PAGE
   ((saved >= raw + relocations - 4 * $3)) || fail "the file should be smaller by about $((raw + relocations)) bytes"
 }
 
-# No bytes of the file that a segment maps are left where the relocations were, but for less than a page.
+# Less than a page of the file's mapped bytes is left in the relocations' place.
 expect_no_hole() { # PACKED PAGE
   local end
   end=$(($(section_offset "$1" .rela.dyn) + $(section_size "$1" .rela.dyn)))

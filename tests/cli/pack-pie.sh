@@ -1,5 +1,5 @@
 #!/bin/bash
-# A position-independent executable is packed: no relocation into the old section is left, and none to read-only segments.
+# A position-independent executable is packed: relocations into the old section and to read-only segments are gone.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld fixed list
@@ -24,7 +24,7 @@ for linker in lld bfd; do
 done
 
 # An indirect function's resolver calls another function, by way of the procedure linkage table: ld.so resolves it last if that
-# table's relocations follow the others without a gap, and they still do.
+# table's relocations follow the others immediately, and they still do.
 cat >resolver.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ for linker in lld bfd gold mold; do
 done
 ((tried >= 2)) || fail "only $tried programs"
 
-# ld.so finds the dynamic section by its address, so this is the one that changes, whatever its header says of its bytes.
+# ld.so finds the dynamic section by its address, so this is the one that changes, for each size in its header.
 link_with lld pie -pie -Wl,-z,notext main.o many.o
 python3 - <<'PYTHON'
 import struct

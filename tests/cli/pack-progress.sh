@@ -1,6 +1,5 @@
 #!/bin/bash
-# At a terminal, packing that takes longer than a second tells what it is at; in less time, or elsewhere, it says nothing
-# of it.
+# At a terminal, packing that takes longer than a second names its current step; in less time, or elsewhere, it omits this.
 . "$TOP/tests/cli/common.sh"
 
 command -v script >/dev/null || skip "no script (util-linux)"

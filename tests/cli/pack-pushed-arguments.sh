@@ -1,11 +1,11 @@
 #!/bin/bash
-# LLVM pushes arguments that registers don't suffice for, which its frame sizes leave out: the table has the true ones, as far
-# as unwind tables tell.
+# LLVM pushes arguments in excess of the registers, and its frame sizes leave them out: the table has the true sizes, as far as
+# unwind tables have them.
 . "$TOP/tests/cli/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "pushes of x86-64"
 
-# Three calls push where unwind tables tell it; in `guarded`, `pointer` and `dynamic`, they go by the frame pointer.
+# Three calls push where unwind tables show it; in `guarded`, `pointer` and `dynamic`, they go by the frame pointer.
 cat >pushes.ll <<'IR'
 declare ptr addrspace(1) @allocate(i64)
 declare void @few(i64, i64, i64, i64, i64, i64)
@@ -101,7 +101,7 @@ for program in pushing packed; do
   (($(frame_size $program) >= 32 + 8)) || fail "$program: the arguments aren't in the frame's size"
 done
 
-# Without unwind tables, the code tells it, also of a frame whose size isn't fixed: it ends at the frame pointer.
+# In the absence of unwind tables, the code shows it, also for a frame of variable size: it ends at the frame pointer.
 objcopy --rename-section .eh_frame=.other pushing unknown
 expect_status 0 "$stackpack" pack --always -o packed unknown
 ! grep -q 'neither unwind tables nor the code' out || { cat out >&2; fail "frames that aren't known without unwind tables"; }

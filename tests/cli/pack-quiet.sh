@@ -1,5 +1,5 @@
 #!/bin/bash
-# `--quiet` says nothing of success; errors are told all the same, and that a file isn't packed, as it would grow.
+# `--quiet` omits success; errors are printed all the same, and the message that a file would grow and stays unpacked.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

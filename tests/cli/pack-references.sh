@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that reads its raw stack maps itself, by the symbol __LLVM_StackMaps, would find packed ones there: it is
-# refused, and stays as it was, unless --force says that it's all right. One that doesn't isn't.
+# A program that reads its raw stack maps itself, by the symbol __LLVM_StackMaps, would find packed ones there: it is refused,
+# and stays unchanged, unless --force says that it's all right. Other programs are packed.
 . "$TOP/tests/cli/common.sh"
 
 cat >common.h <<'C'
@@ -51,7 +51,7 @@ check_refused() { # FILE HOW
   expect_status 0 "$stackpack" pack --force --always -o packed "$1"
   expect_output 'warning: reads its raw stack maps itself'
   expect_packed packed
-  # lld's index of unwind tables isn't in order where code is in .ltext, too: libdw doesn't find all frames by it.
+  # lld's index of unwind tables is unsorted where code is in .ltext, too: libdw misses frames by it.
   [[ $kind == *large* ]] || expect_status 0 "$stackpack" verify "$1" packed
 }
 
@@ -83,7 +83,7 @@ for linker in lld bfd gold mold; do
         tried=$((tried + 1))
         case $use,$object in
         none,*) check_packed app ;;
-        # Not defined here, its address is null: the name alone tells, if the linker leaves it.
+        # Undefined here, it has a null address: the name alone shows it, if the linker leaves it.
         weak,list.o) readelf --symbols --wide app | grep -q 'UND __LLVM_StackMaps' || continue
           check_refused app 'an imported symbol in \.(dynsym|symtab)' ;;
         *) check_refused app "$how" ;;
@@ -92,7 +92,7 @@ for linker in lld bfd gold mold; do
     done
   done
 
-  # Writable stack maps may stand where a table of the start-up code ends, which this names.
+  # Writable stack maps may follow a table of the start-up code, and the code names its end.
   for options in "-no-pie" "-pie" "-pie -s" "-no-pie -static -s" "-static-pie -s"; do
     [[ $linker != gold || $options != -static-pie* ]] || continue # it can't do that
     # shellcheck disable=SC2086
@@ -131,7 +131,7 @@ for linker in bfd gold; do
   check_refused app "$how"
 done
 
-# References far behind the start of a section, after bytes that are no code or the start of a long instruction: each of
+# References far behind the start of a section, after data bytes or the start of a long instruction: each of
 # these bytes may be the last one before decoding begins. No symbol tells.
 for count in 9000 9001; do
   for byte in 0x48 0x0f 0x66 0xe8 0xff; do

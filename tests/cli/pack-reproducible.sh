@@ -1,5 +1,5 @@
 #!/bin/bash
-# The same input gives the same bytes, whatever its name, folder, time, locale and user limits.
+# The same input gives the same bytes, for any name, folder, time, locale and user limits.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 100 >many.ll

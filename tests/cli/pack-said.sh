@@ -1,6 +1,6 @@
 #!/bin/bash
-# A result is printed when the file is in place: of a file that can't be replaced there is none, and where the result can't
-# be printed, the one line says that the file is written. What goes to standard output as the new file isn't mixed with it.
+# A result is printed when the file is in place: an irreplaceable file has none, and where printing the result fails, the one
+# line says that the file is written. The new file on standard output stays apart from it.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 20 >many.ll
@@ -25,7 +25,7 @@ cp packed app
 refuse_full app "$stackpack" unpack --raw=kept app
 expect_same app raw
 
-# A file that can't be replaced: another user's in a folder like /tmp.
+# An irreplaceable file: another user's in a folder like /tmp.
 if [[ $(id -u) == 0 ]] && mkdir sticky && chmod 1777 sticky . && setpriv --reuid=12345 --clear-groups test -x "$stackpack"; then
   cp raw sticky/app
   cp kept sticky/kept
@@ -56,7 +56,7 @@ grep -q '^raw: dropped ' err || fail "no report"
 "$stackpack" unpack --raw=kept -o /dev/stdout packed 2>err | cat >app
 expect_same app raw
 
-# A symbolic link to a file that isn't there yet stays a link.
+# A symbolic link to a missing file stays a link.
 mkdir folder
 ln -s nowhere folder/short
 ln -s folder/short long
@@ -71,7 +71,7 @@ ln -s loop loop
 expect_refusal 'loop: ' "$stackpack" pack --reader=elsewhere -o loop raw
 [[ -L loop ]] || fail "the loop was replaced"
 
-# What was kept isn't overwritten by what it gives back; the packed file may be.
+# The kept file is safe from the file that it gives back; the packed file may be.
 cp kept before
 expect_refusal 'packed: -o names the file of the raw stack maps' "$stackpack" unpack --raw=kept -o kept packed
 ln kept hard

@@ -1,6 +1,6 @@
 #!/bin/bash
 # `--section NAME` is for stack maps that a linker script or objcopy has put under another name. (merged.sh: as long as a
-# file has its symbols, they are found without it.)
+# file has its symbols, they are found all the same.)
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o

@@ -1,5 +1,5 @@
 #!/bin/bash
-# With several files each is packed; one that can't be doesn't keep the others from it, but the exit status is 2.
+# With several files each is packed; a refused one leaves the others packed, but the exit status is 2.
 . "$TOP/tests/cli/common.sh"
 
 for name in first second third; do make_program lld $name list; done

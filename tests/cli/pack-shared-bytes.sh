@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stack maps of which another PT_LOAD has bytes, too, at other addresses: to cut them out would change what the program finds
-# there. Refused, and the file stays as it was.
+# Stack maps that share bytes with another PT_LOAD, at other addresses: to cut them out would change the program's data there.
+# Refused, and the file stays unchanged.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 60 >many.ll

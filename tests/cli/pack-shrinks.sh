@@ -1,5 +1,5 @@
 #!/bin/bash
-# The file gets smaller by what the raw section took, to within four pages, and nothing of it is padded out.
+# The file gets smaller by the raw section's size, to within four pages, and has no padding in its place.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 200 >many.ll

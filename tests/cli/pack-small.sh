@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program with a single record, less than a page of stack maps, is packed as well: no page can be cut out, and
-# the packed section and the program headers must still find a place.
+# A program with a single record, less than a page of stack maps, is packed as well: the section is smaller than a page to cut
+# out, and the packed section and the program headers must still find a place.
 . "$TOP/tests/cli/common.sh"
 
 cat >one.ll <<'IR'

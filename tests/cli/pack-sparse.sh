@@ -1,5 +1,5 @@
 #!/bin/bash
-# Code that is dense at first and sparse at its end: the last record stands alone in its piece of the text, far from a
+# Code that is dense at first and sparse at its end: the last record is alone in its piece of the text, far from a
 # function with very many, and its function shares a layout with another one. All records are found.
 . "$TOP/tests/cli/common.sh"
 

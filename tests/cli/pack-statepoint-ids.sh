@@ -1,6 +1,6 @@
 #!/bin/bash
 # Stack maps behind calls that look like statepoints keep their locations, in order; a line says that they are in doubt. A program, or
-# the command line, lists the IDs of statepoints. The library answers alike, whether the program is packed or not.
+# the command line, lists the IDs of statepoints. The library answers alike for the raw and the packed program.
 . "$TOP/tests/cli/common.sh"
 
 cat >mixed.ll <<'LL'

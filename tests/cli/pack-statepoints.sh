@@ -1,5 +1,5 @@
 #!/bin/bash
-# `--statepoints` tells which records are statepoints: those that look like one, all of them, or none.
+# `--statepoints` selects the statepoints among the records: by their form, all of them, or none.
 . "$TOP/tests/cli/common.sh"
 
 kinds() { # DUMP
@@ -10,7 +10,7 @@ make_program lld mixed patchpoints
 make_program lld all list
 for choice in auto all none; do
   for program in mixed all; do
-    # A plain stack map can't be read as a statepoint.
+    # A plain stack map fails to read as a statepoint.
     if [[ $choice == all && $program == mixed ]]; then
       expect_refusal 'mixed: .*statepoint' "$stackpack" pack --always --statepoints=all -o packed mixed
       expect_refusal 'mixed: .*statepoint' "$stackpack" dump --statepoints=all mixed

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A static executable has no dynamic section and few program headers; it is packed like any other, and no tool has more to
-# say than before.
+# A static executable lacks a dynamic section and has few program headers; it is packed like any other, and the tools' findings
+# are the same as before.
 . "$TOP/tests/cli/common.sh"
 
 for linker in lld bfd; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Packing a packed file changes nothing, says so, and is no error, unless its table is damaged.
+# Packing a packed file leaves it unchanged, says so, and succeeds, unless its table is damaged.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list
@@ -21,7 +21,7 @@ cp app damaged
 expect_refusal 'app: a broken packed table: its checksum differs' "$stackpack" pack --always app
 expect_same app damaged
 
-# A table whose checksums are right, but whose contents break: whatever `dump` can't read, or look-ups can't, is refused, too.
+# A table whose checksums are right, but whose contents break: a table unreadable to `dump` or to look-ups is refused, too.
 cp once sound
 python3 - "$TOP/tests/oracle" "$(section_offset sound .stackpack)" "$(section_size sound .stackpack)" <<'PYTHON'
 import os, struct, sys

@@ -1,6 +1,5 @@
 #!/bin/bash
-# A file that would grow by packing stays as it is, but with --always; --dry-run says what would happen, and stats how
-# large the file would be.
+# A file that would grow by packing stays unchanged, but with --always; --dry-run prints the outcome, and stats the size.
 . "$TOP/tests/cli/common.sh"
 
 cat >one.ll <<'IR'
@@ -53,7 +52,7 @@ expect_output "^app: $expected bytes\$"
 expect_status 0 "$stackpack" stats --format=json app
 ! grep -q packed_file_size out || fail "a packed file has no other packed size"
 
-# What is dropped must be said when it's packed.
+# Dropped records must be chosen when the file is packed.
 for option in --gc-entry=collect --drop-unreachable; do
   cp app before
   expect_refusal 'app: is packed already' "$stackpack" pack $option app

@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make dist` gives the same bytes wherever it is made, and from its own archive, too; `make deb` makes packages in which
-# lintian finds nothing.
+# `make dist` gives the same bytes wherever it is made, and from its own archive, too; `make deb` makes packages that lintian
+# accepts.
 . "$TOP/tests/cli/common.sh"
 
 make_alone() { # FOLDER TARGET [VARIABLE...]

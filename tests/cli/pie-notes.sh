@@ -1,7 +1,7 @@
 #!/bin/bash
-# Notes and .interp, which make room for program headers in a position-independent file, stay right after these: a core
-# dump, which has the first page of each module, tells the build ID, however large the module's tables are; and objcopy makes a
-# file of debug information without a warning.
+# Notes and .interp, moved for more program headers in a position-independent file, follow these immediately: a core dump, with
+# the first page of each module, has the build ID, for any size of the module's tables; and objcopy makes a file of debug
+# information free of warnings.
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o -fPIC
@@ -14,7 +14,7 @@ compile ./many.ll many.o -relocation-model=pic
 } >exported.c
 "$LLVM/bin/clang" -fPIC -c exported.c
 
-# The build ID that a core dump tells of a program whose file isn't there any more.
+# The build ID in a core dump of a program whose file is gone.
 id_in_core() { # PROGRAM
   rm -rf core.folder
   mkdir core.folder

@@ -1,9 +1,9 @@
 #!/bin/bash
-# A large position-independent executable: packed, ld.so has nothing to relocate in the stack maps, so a process no longer
-# gets its own copy of their pages; the file is smaller by what the section shrank.
+# A large position-independent executable: packed, the stack maps are free of relocations for ld.so, so a process shares their
+# pages; the file is smaller by the section's decrease.
 . "$TOP/tests/cli/common.sh"
 
-# Told "pages", it prints how many KiB of the process were written to, and so are no longer the file's.
+# With "pages", it prints how many KiB of the process were written to, and so are private copies.
 cat >main.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* Opens the running process with libraries that it loads, and says which files the library opened for that.
+/* Opens the running process with libraries that it loads, and lists the files that the library
+ * opened for that.
  *
  * plain LIBRARY...: `open NAME` for each file, then `error E, N modules, answer A`: A is that for an address in the
  * function `managed` of the last library. Linked with -Wl,--wrap=open.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The records of random programs, however odd, are those that the second reader finds; but of several functions at one
-# address, not each has its own.
+# The records of random programs, odd ones included, equal the second reader's; but several functions at one address may share
+# theirs.
 . "$TOP/tests/cli/common.sh"
 
 for seed in {1..20} 34 38; do # the last two have functions of more than 2 GiB, whatever the compiler
@@ -13,7 +13,7 @@ for seed in {1..20} 34 38; do # the last two have functions of more than 2 GiB, 
   expect_output ' records equal, '
   cat raw.json >>all.json
 done
-# They have what is rare, and all extremes.
+# They have rare forms, and all extremes.
 expect_records all.json <<'PYTHON'
 statepoints = [record for record in records if record["kind"] == "statepoint"]
 pairs = [place for record in statepoints for pair in record["gc"] for place in pair.values()]

@@ -60,8 +60,8 @@ for linker in lld bfd gold mold; do
   done
 done
 
-# Where .tbss comes first in that range, mold says that its bytes start with the file's: they are neither those where program
-# headers need room, nor the stack maps.
+# Where .tbss comes first in that range, mold says that its bytes start with the file's: they differ from the pages where
+# program headers need room, and from the stack maps.
 cat >relro.c <<'C'
 _Thread_local long local;
 #define FOUR(x) x, x, x, x

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A report in a real browser, at the widths of a phone and of a desk: nothing on the console, nothing wider than the
-# page, text that can be read, a map that works with keys alone, and names that stay text. With SHOTS=FOLDER, pictures
+# A report in a real browser, at the widths of a phone and of a desk: an empty console, content within the page's width,
+# readable text, a map that works with keys alone, and names that stay text. With SHOTS=FOLDER, pictures
 # of the pages are left there.
 . "$TOP/tests/cli/common.sh"
 command -v chromedriver >/dev/null && python3 -c 'import browser, sys; sys.exit(not browser.available())' || skip "no Chromium"

@@ -1,6 +1,5 @@
 #!/bin/bash
-# `report` writes one page that asks for nothing else: the same bytes each time, complete, and with names as text,
-# whatever they hold.
+# `report` writes one self-contained page: the same bytes each time, complete, and with names as text, for any content.
 . "$TOP/tests/cli/common.sh"
 
 make_hostile_program app
@@ -97,7 +96,7 @@ expect_status 0 "$stackpack" report -o two.html --before=other app
 "$stackpack" stats --format=json app >stats.json
 python3 check.py two.html stats.json growth || fail "two.html isn't right"
 
-# What can't be done leaves the page as it was.
+# A failure leaves the page unchanged.
 expect_refusal 'missing: ' "$stackpack" report -o page.html missing
 expect_refusal 'missing: ' "$stackpack" report -o page.html --before=missing app
 expect_refusal 'app: .*the program itself' "$stackpack" report -o app app

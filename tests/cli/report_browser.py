@@ -129,7 +129,7 @@ def check_keys(it):
     back = it.script(STATE)
     expect(len(back["path"]) == 1 and back["label"] == first["tiles"][0] and back["tiles"] == first["tiles"],
            "Escape doesn't go back to where it was", back)
-    # Down to a function, which Enter leaves as it is; and up with a button of the path.
+    # Down to a function: Enter leaves it unchanged; and up with a button of the path.
     for _ in range(10):
         it.keys("Enter")
         if it.script("return document.activeElement.classList.contains('leaf')"):
@@ -235,7 +235,7 @@ def look(it):
         expect(it.script("return document.documentElement.scrollWidth <= innerWidth"), f"printed {width} wide: too wide")
         it.devtools("Emulation.setEmulatedMedia", {"media": ""})
     expect(it.console() == [], "the console says something")
-    # The page lets nothing else run, or be asked for.
+    # The page forbids other scripts and requests.
     it.script("""const script = document.createElement("script"); script.textContent = "window.hostile = 3"; document.body.append(script)""")
     expect(it.script("return window.hostile === undefined"), "another script runs")
     expect(it.console() != [], "and nobody was told")

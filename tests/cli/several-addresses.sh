@@ -17,7 +17,7 @@ expect_all_found() { # FILE FOUND: as many lines as records, and one more
   [[ $(wc -l <"$2") == $(($(dump_json "$1" | wc -l) + 1)) && $(wc -l <"$2") -gt 500 ]] || fail "$1: not all is found"
 }
 
-# Two processes, of which each is there as long as the other one.
+# Two processes, each alive as long as the other one.
 together() { # LIBRARY
   ./found "$1" 0 >here 2>here.address &
   local first=$!
@@ -51,7 +51,7 @@ for linker in lld bfd; do
       done
       expect_same app.found packed.found
       expect_status 0 "$stackpack" verify app packed
-      # What is cut out is whole pages, and these are large: the file shrinks by as many as there were.
+      # Whole pages are cut out, and these are large: the file shrinks by as many as there were.
       raw=$(section_size app .llvm_stackmaps)
       saved=$(($(stat -c %s app) - $(stat -c %s packed)))
       echo "$linker $kind, pages of $page: raw $raw, the file is $saved bytes smaller"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Interrupted or told to end, `pack` leaves the program whole, and no other file beside it.
+# Interrupted or terminated, `pack` leaves the program whole, and removes its other files.
 . "$TOP/tests/cli/common.sh"
 
 many_functions 300 >many.ll

@@ -1,6 +1,5 @@
 #!/bin/bash
-# Broken debug information never keeps the records from being printed: there are lines or none, and if its reader fails,
-# that is said in one line.
+# Records are printed in spite of broken debug information: with lines or without, and if its reader fails, one line says so.
 . "$TOP/tests/cli/common.sh"
 
 compile_debug "$TOP/tests/cli/source/inlined.c" inlined.o -g
@@ -9,7 +8,7 @@ sed -i 's/second(run(5))/run(5)/' "$(cp "$TOP/tests/cli/source/main.c" own.c && 
 "$LLVM/bin/clang" -O1 -g -c own.c -o main.o
 link_with lld app inlined.o main.o
 
-# libdwarf's own mistakes are its own: a sanitizer tells of the reader's end in a file that nobody looks at.
+# libdwarf's own mistakes are its own: a sanitizer reports the reader's end in an ignored file.
 export ASAN_OPTIONS=log_path=$PWD/reader:exitcode=99:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=$ASAN_OPTIONS:halt_on_error=1 LSAN_OPTIONS=$ASAN_OPTIONS
 python3 - "$stackpack" "${ROUNDS:-300}" <<'PYTHON'
@@ -65,7 +64,7 @@ print(outcomes)
 assert outcomes[0] > rounds // 10, "nothing could be read"
 PYTHON
 
-# Sections that can't be decompressed, and (12) one that says it has gigabytes.
+# Sections that fail to decompress, and (12) one that says it has gigabytes.
 for kind in zlib zstd; do
   "$LLVM/bin/llvm-objcopy" --compress-debug-sections=$kind app compressed
   offset=$(section_offset compressed .debug_info)

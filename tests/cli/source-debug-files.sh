@@ -43,7 +43,7 @@ for copy in objcopy "$LLVM/bin/llvm-objcopy"; do
   expect_status 0 "$stackpack" pack bin/app
   expect_found bin/app --debug-dir=tree
 
-  # A file that isn't the one that was linked to.
+  # Another file than the linked one.
   cp app.debug bin/app.debug
   echo >>bin/app.debug
   expect_not_found ': .*/bin/app\.debug .*checksum.*' bin/app
@@ -64,7 +64,7 @@ for copy in objcopy "$LLVM/bin/llvm-objcopy"; do
   rm -r tree
 done
 
-# Compressed, and with the program's own sections for debug information left without bytes.
+# Compressed, and with the program's own sections for debug information left empty.
 objcopy --only-keep-debug --compress-debug-sections=zlib app app.debug
 objcopy --strip-debug --add-gnu-debuglink=app.debug app stripped
 expect_found stripped

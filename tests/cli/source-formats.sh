@@ -1,6 +1,6 @@
 #!/bin/bash
-# `dump --source` finds what llvm-symbolizer does, whatever the form of the debug information: each version of DWARF,
-# in the program or split off, compressed or not.
+# `dump --source` agrees with llvm-symbolizer, for each form of debug information: each version of DWARF, in the program or
+# split off, compressed or plain.
 . "$TOP/tests/cli/common.sh"
 
 build_with() { # OUTPUT CLANG OPTION...
@@ -19,7 +19,7 @@ for version in 3 4 5; do
   (($(wc -l <addresses) >= 7 && $(grep -c . frames) > 2 * $(wc -l <addresses))) || fail "too few inlined functions"
   cp source.json plain.json
 
-  # Compressed: in ELF's two ways, and in GNU's older one, which llvm-symbolizer doesn't read.
+  # Compressed: in ELF's two ways, and in GNU's older one, unsupported by llvm-symbolizer.
   for compression in zlib zstd; do
     "$LLVM/bin/llvm-objcopy" --compress-debug-sections=$compression app compressed
     readelf --section-headers --wide compressed | grep -qE '\.debug_info .* C ' || fail "not compressed: $compression"
@@ -45,7 +45,7 @@ for version in 4 5; do
   only_line_matches "^stackpack: app: warning: split debug information can't be read, .*: .*inlined\.dwo$" err ||
     fail "missing .dwo files aren't told: $(<err)"
   mv out without.json
-  # A file of another build isn't this one's.
+  # A file of another build is refused.
   mv away/second.dwo inlined.dwo
   expect_status 0 "$stackpack" dump --format=json --source app
   expect_same without.json out

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Archives are split member by member: their index, names, dates and order stay right, for every tool that reads them; thin
-# ones become ordinary ones. What has no stack maps stays byte for byte; what can't be split is refused and left alone.
+# ones become ordinary ones. Members that lack stack maps stay byte for byte; unsplittable ones are refused and left alone.
 . "$TOP/tests/cli/common.sh"
 
 PATH=$LLVM/bin:$PATH
@@ -57,7 +57,7 @@ expect_same before.a thin.a
 expect_archive thin.a folder.a
 for member in "${members[@]}"; do expect_same $member sub/$member; done
 
-# ---- What stays as it is ----
+# ---- Unchanged files ----
 ar rcs none.a main.o text.o
 for file in none.a main.o text.o bitcode.o raw; do
   cp $file before
@@ -69,7 +69,7 @@ for file in none.a main.o text.o bitcode.o raw; do
   expect_same before copied
 done
 
-# ---- Several files, and what goes wrong ----
+# ---- Several files, and errors ----
 mkdir many
 cp list.o one.o
 expect_status 0 "$stackpack" split --output-directory=many one.o list.o main.o gnu.a

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A function of which several objects bring copies, made in different ways, is linked once: with split objects the copy
+# A function with copies in several objects, made in different ways, is linked once: with split objects the copy
 # that is linked has its own records, and a collector that moves every object at every allocation finds all references.
 . "$TOP/tests/cli/common.sh"
 
@@ -24,7 +24,7 @@ for linkage in linkonce_odr weak; do
   done
 done
 
-# What @cons has for records at each level, from programs with one copy.
+# The records of @cons at each level, from programs with one copy.
 cons_records() { # PROGRAM
   dump_json "$1" | sed -nE '/"function":"cons"/s/"(address|function_address)":[0-9]+,//gp'
 }
@@ -54,7 +54,7 @@ for linker in ld.lld ld.bfd ld.gold mold; do
       expect_program first
       cons_records first >cons
       grep -Fxf cons.O$level cons >/dev/null || fail "$linker $linkage: the first copy of cons has other records"
-      # A weak copy stays, though nothing calls it; --gc-sections leaves it out.
+      # A weak copy stays, though it is uncalled; --gc-sections leaves it out.
       link_program second collector.o $other $own -Wl,-u,other_sum -Wl,--gc-sections
       expect_program second
       cons_records second >cons
@@ -83,7 +83,7 @@ for linkage in linkonce_odr weak; do
   expect_same cons.O0 cons
 done
 
-# Without split, the maps of both copies are linked: this is what the test is about.
+# When split is left out, the maps of both copies are linked: the test's subject.
 objects=(linkonce_odr.O0.o linkonce_odr.other.O2.o)
 expect_status 0 "$stackpack" split --output-directory=split "${objects[@]}"
 clang -fuse-ld=lld -no-pie "${flags[@]}" -o raw collector.o "${objects[@]}" "$BUILD/libstackpack.a"

@@ -15,7 +15,7 @@ for form in crel rela; do
 done
 grep -q CREL <("$LLVM/bin/llvm-readelf" -S list.crel.o) || skip "this LLVM writes no CREL"
 
-# The same relocations as with entries, whether the object was split or not.
+# The same relocations as with entries, for whole and split objects.
 relocations() { # FILE
   "$LLVM/bin/llvm-readobj" --relocations "$1" | sed -n 's/^    \(0x.*\)/\1/p' | sort
 }

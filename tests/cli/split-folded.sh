@@ -1,6 +1,6 @@
 #!/bin/bash
-# Identical code folding: functions with equal code and different stack maps aren't folded when their objects are split, and
-# every record that is left belongs to the code that is left.
+# Identical code folding: functions with equal code and different stack maps stay apart when their objects are split, and every
+# remaining record belongs to remaining code.
 . "$TOP/tests/cli/common.sh"
 
 cat >twins.ll <<'IR'

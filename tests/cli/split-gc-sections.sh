@@ -1,6 +1,6 @@
 #!/bin/bash
-# Objects that were split keep a function's stack maps if and only if the function is linked: with --gc-sections, the
-# code is what it is without stack maps, and what is left of the maps is what the whole link has of these functions.
+# Objects that were split keep a function's stack maps if and only if the function is linked: with --gc-sections, the code
+# equals a build's without stack maps, and the remaining maps equal the whole link's for these functions.
 . "$TOP/tests/cli/common.sh"
 
 compile_main main.o -ffunction-sections
@@ -32,18 +32,18 @@ for linker in lld bfd gold mold; do
 done
 pack_and_compare split.gc packed
 
-# Without --gc-sections everything is as it was.
+# By default everything is unchanged.
 link_with lld split.full main.o split/*.o
 dump_json split.full >split.json
 nm split.full | awk '$2 ~ /[tT]/ { print $3 }' >symbols
 count=$(python3 "$TOP/tests/cli/split_compare.py" full.json split.json symbols)
 [[ $count == "$(wc -l <full.json)" ]] || fail "$count records in the whole program"
 
-# lld tells which maps it leaves out: as many as functions that have some.
+# lld lists the maps that it leaves out: as many as functions that have some.
 link_with lld split.gc main.o split/*.o -Wl,--gc-sections,--print-gc-sections >removed
 [[ $(grep -c 'unused.o:(.llvm_stackmaps)' removed) == $(grep -cE 'unused.o:\(.text\.unused' removed) ]] || { cat removed; fail "other maps are left out than functions"; }
 
-# What is split stays as it is, also when another tool has written it.
+# A split object stays unchanged, also when another tool has written it.
 for object in many.o deopt.o; do
   cp split/$object again.o
   expect_status 0 "$stackpack" split again.o
@@ -57,7 +57,7 @@ for object in many.o deopt.o; do
   expect_output 'nothing to split'
 done
 
-# `ld -r` puts the maps together again; they can be split again, and what held them together is gone.
+# `ld -r` puts the maps together again; they can be split again, and the link between them is gone.
 for linker in ld.bfd "$LLVM/bin/ld.lld"; do
   $linker -r -o joined.o split/*.o
   expect_status 0 "$stackpack" split joined.o

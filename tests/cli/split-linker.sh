@@ -1,6 +1,6 @@
 #!/bin/bash
-# stackpack-ld splits the inputs of a link: those with stack maps, wherever they are found; all others go to the linker as
-# they are, and nothing is left behind.
+# stackpack-ld splits the inputs of a link: those with stack maps, wherever they are found; all others go to the linker
+# unchanged, and temporary files are removed.
 . "$TOP/tests/cli/common.sh"
 
 wrapper=$BUILD/stackpack-ld
@@ -35,7 +35,7 @@ for linker in ld.lld ld.bfd ld.gold mold; do
   [[ $(wc -l <first.json) == $(wc -l <other.json) && -s first.json ]] || fail "$linker: other records"
 done
 
-# ---- What the linker is told: a linker that only prints it, and the names of functions' sections of maps ----
+# ---- The linker's arguments: a linker that only prints it, and the names of functions' sections of maps ----
 cat >printer <<'END'
 #!/bin/bash
 for word in "$@"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Objects for AArch64 and RISC-V are split as those for x86-64 are: what is linked of them has the records that it has
-# without that, where the linker moves code (RISC-V), too; with a section for each function, and with one for all.
+# Objects for AArch64 and RISC-V are split as those for x86-64 are: their linked functions have the records of an unsplit link,
+# where the linker moves code (RISC-V), too; with a section for each function, and with one for all.
 . "$TOP/tests/cli/common.sh"
 
 cat >functions.ll <<'IR'
@@ -61,7 +61,7 @@ for machine in x86_64 "${other_machines[@]}"; do
   check 7 $triple "${options[@]}" -function-sections
 done
 
-# The constants that a function's records use are those of its map, and no other.
+# A function's records use the constants of its own map alone.
 "$stackpack" split -q -o split.o whole.o
 llvm-readobj --sections --section-data split.o >sections
 python3 - <<'PYTHON'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `stats --before` tells which functions are new, gone, grown and shrunk, and with --max-growth fails if the stack
+# `stats --before` lists new, gone, grown and shrunk functions, and with --max-growth fails if the stack
 # maps have grown too much.
 . "$TOP/tests/cli/common.sh"
 
@@ -48,7 +48,7 @@ expect_output '^ *0\.0 +[0-9.]+ +\+[0-9.]+  +added$'
 expect_output 'gone functions: 1$'
 expect_output 'new functions: 1$'
 
-# A program is as large as itself, packed or not.
+# A program is as large as itself, raw and packed.
 expect_status 0 "$stackpack" stats --max-growth=0 --before=before before.packed
 expect_output '\(\+0\.00 %\)'
 ! grep -qE ' (new|gone|grown|shrunk) functions' out || fail "nothing has changed"

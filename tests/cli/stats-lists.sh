@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `stats` lists: CSV adds up, filters and orders do what they say, functions stand below their units, and several
+# What `stats` lists: CSV adds up, filters and orders work, functions are below their units, and several
 # files have a row each.
 . "$TOP/tests/cli/common.sh"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `stats --format=json` divides adds up to the section's size, exactly: parts, functions and units, raw and packed.
+# The parts in `stats --format=json` add up to the section's size, exactly: parts, functions and units, raw and packed.
 . "$TOP/tests/cli/common.sh"
 
 check_sums() { # FILE SECTION [OPTION...]
@@ -11,7 +11,7 @@ check_program() { # FILE
   check_sums "$1" .llvm_stackmaps
   expect_status 0 "$stackpack" pack --always --quiet -o "$1.packed" "$1"
   check_sums "$1.packed" .stackpack
-  # A raw file's packed sizes are those that packing gives.
+  # A raw file's packed sizes equal the sizes after packing.
   "$stackpack" stats --format=json "$1" >raw.json
   "$stackpack" stats --format=json "$1.packed" >packed.json
   python3 - <<'PYTHON' || fail "$1 isn't packed as it was foretold"
@@ -36,7 +36,7 @@ many_functions 300 >many.ll
 make_program lld many ./many.ll
 check_program many
 
-# Stack maps at functions' first bytes: exceptions; the first record, too, so that the leaf begins in no function.
+# Stack maps at functions' first bytes: exceptions; the first record, too, so that the leaf begins outside all functions.
 {
   printf 'declare void @llvm.experimental.stackmap(i64, i32, ...)\ndeclare void @collect()\n'
   for n in 1 2 3; do

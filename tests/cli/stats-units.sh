@@ -1,6 +1,6 @@
 #!/bin/bash
-# `stats` knows each function's compilation unit from debug information, of DWARF 4 and 5; without that from the symbol
-# table; and without symbols not at all. Broken debug information costs nothing but names of units.
+# `stats` takes each function's compilation unit from debug information, of DWARF 4 and 5; else from the symbol table; in
+# stripped files units are unknown. Broken debug information costs the names of units alone.
 . "$TOP/tests/cli/common.sh"
 
 mkdir -p src/one src/two
@@ -54,7 +54,7 @@ for option in -gdwarf-4 -gdwarf-5 -gline-tables-only; do
 done
 [[ ! -s err ]] || fail "a warning: $(<err)"
 
-# Without debug information: the local functions, and what lies between those of one file.
+# Without debug information: the local functions, and functions between two local ones of one file.
 build app -g0
 expect_units app '{"first": {None}, "second": {None}, "inner": {"first.c", "second.c"}, "first_entry": {"first.c"},
   "second_entry": {"second.c"}, "outer": {"first.c", "second.c"}, "both": {"run.c"}, "run": {None}}'
@@ -64,7 +64,7 @@ expect_status 0 "$stackpack" stats bare
 ! grep -q 'compilation unit' out || fail "there is no unit to tell of"
 
 build app -g
-# Broken: whatever becomes of the reader, the sums are there.
+# Broken: even if the reader fails, the sums are there.
 for section in .debug_line .debug_info .debug_abbrev .debug_str; do
   offset=$(section_offset app $section) size=$(section_size app $section)
   for step in 3 7 64; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `stats` tells sizes and counts, of raw and of packed files.
+# `stats` prints sizes and counts, of raw and of packed files.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app list

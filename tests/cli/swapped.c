@@ -2,8 +2,8 @@
  *
  * swapped PLACE KEPT LARGE SMALL: libraries. PLACE is there until KEPT is, so that LARGE and SMALL get
  * its place in the list of modules, in front of KEPT's; in memory they lie below KEPT. Each look-up
- * asks for KEPT's first record, and is traced: after as many instructions as no look-up has had before,
- * LARGE is unloaded, and SMALL is loaded.
+ * asks for KEPT's first record, and is traced: after as many instructions as no look-up has had
+ * before, LARGE is unloaded, and SMALL is loaded.
  */
 #include "stackpack.h"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A module that has got code after it was packed isn't opened: its managed functions may be there now. Neither by the library,
-# from a file and in a process, nor by the tool. Tools that keep the code change nothing.
+# A module with code added after packing is refused, as its managed functions may be there now: by the library, from a file and
+# in a process, and by the tool. Tools that keep the code are harmless.
 . "$TOP/tests/cli/common.sh"
 
 read -ra flags <<<"$(library_flags)"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The note by which the runtime finds the packed section is a proper one: readelf -n shows it, in a PT_NOTE.
+# The note for the runtime to find the packed section is a proper one: readelf -n shows it, in a PT_NOTE.
 . "$TOP/tests/cli/common.sh"
 
 for linker in lld bfd; do

@@ -27,7 +27,7 @@ for linker in lld bfd; do
   done
 done
 
-# In a position-independent program with few dynamic symbols, relocations, which can't move, stand near the program headers: the
+# In a position-independent program with few dynamic symbols, immovable relocations are near the program headers: the
 # headers that patchelf adds have room in front of them.
 many_functions 400 >many.ll
 compile ./many.ll many.o -relocation-model=pic
@@ -46,7 +46,7 @@ for linker in lld bfd gold mold; do
   done
 done
 
-# mold leaves out where sections without bytes would be in the file. One that has more bytes in memory than the file has makes
+# mold leaves out the file offsets of sections that lack bytes. One that has more bytes in memory than the file has makes
 # patchelf fail, or read beyond the file, where nobody has put that right.
 "$LLVM/bin/clang" -fuse-ld=mold -no-pie -Wl,-z,max-page-size=2097152 -o app main.o many.o
 expect_status 0 "$stackpack" pack --always -o packed app
@@ -57,7 +57,7 @@ readelf --section-headers --wide packed | sed 's/^ *\[[ 0-9]*\] //' | awk '$2 ==
 grep -q '^\.bss ' empty || fail "no .bss"
 ! grep ' 0*$' empty || fail "a section stands at the file's start"
 
-# Large pages leave much room where sections have moved; patchelf mustn't put there what has to be writable. And it takes
+# Large pages leave much room where sections have moved; patchelf must put writable sections elsewhere. And it takes
 # AArch64's pages for 64 KiB.
 for cell in "x86_64 65536" "x86_64 16384" "aarch64 4096" "aarch64 65536"; do
   read -r machine page <<<"$cell"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What a release does to a program works on a packed one, of every kind: strip, debug information in a file of its own,
-# another rpath, in any order. It still runs, its stack maps are still found at run time, eu-elflint finds nothing new,
+# A release's steps work on a packed program, of every kind: strip, debug information in a file of its own,
+# another rpath, in any order. It still runs, its stack maps are still found at run time, eu-elflint's findings are the same,
 # and the debug file still fits.
 . "$TOP/tests/cli/common.sh"
 
@@ -15,7 +15,7 @@ for define in "" -DLIBRARY; do
 done
 "$LLVM/bin/clang" -rdynamic -o found found-DLIBRARY.o runtime/*.o -ldl
 
-# Prints what is found in the file at run time.
+# Prints the file's stack maps as found at run time.
 look() { # FILE
   if [[ $1 == *.so ]]; then ./found "./$1" 0; else "./$1" "./$1"; fi 2>/dev/null || fail "$1 doesn't run: ${step-}"
 }
@@ -30,15 +30,15 @@ expect_as_before() { # RAW FILE DONE: raw.found has what is found in RAW
   expect_status 0 "$stackpack" verify "$1" "$2"
 }
 
-# No step may add findings that it doesn't add to the raw file, but those that are the checker's: gold has headers and code in
-# one segment, and when stack maps between them are cut out, its first part has no code any more, but stays executable; after
-# a cut, .bss may be alone in a segment, to which strip gives any offset, as it has no bytes; and patchelf sorts program
-# headers by address, which puts PT_INTERP after PT_DYNAMIC: eu-elflint 0.190 takes such a program for a static one.
+# Each step may add the findings that it adds to the raw file, and the checker's own faults: gold has headers and code in
+# one segment, and when stack maps between them are cut out, its first part has lost its code, but stays executable; after
+# a cut, .bss may be alone in a segment, and strip gives this any offset, as it lacks bytes; and patchelf sorts program
+# headers by address, and so puts PT_INTERP after PT_DYNAMIC: eu-elflint 0.190 takes such a program for a static one.
 known='loadable segment \[\] is executable but contains no executable sections'
 known+='|loadable segment \[\] is writable but contains no writable sections'
 known+="|section \[\] '\.bss': alloc flag set but section not in any loaded segment"
 known+='|static executable cannot have dynamic sections'
-# mold gives .bss the offset 0, at which eu-elflint looks for it in another segment; packing gives it its place.
+# mold gives .bss the offset 0, and so eu-elflint looks for it in another segment; packing gives it its place.
 known+="|section \[\] '\.bss' not fully contained in segment of program header entry "
 expect_no_new_findings() { # RAW RAW-CHANGED PACKED-CHANGED DONE
   local new

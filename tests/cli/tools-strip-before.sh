@@ -1,5 +1,5 @@
 #!/bin/bash
-# A program that is stripped before it is packed has no names, but the same records.
+# A program that is stripped before it is packed lacks names, but has the same records.
 . "$TOP/tests/cli/common.sh"
 
 for linker in lld bfd; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Check mode tells where two walkers part. One goes by unwind tables; the other by a stack map in which the place of one
-# reference is wrong.
+# Check mode reports the frame where two walkers part. One goes by unwind tables; the other by a stack map with a wrong place of
+# one reference.
 . "$TOP/tests/cli/common.sh"
 . "$TOP/tests/cli/unwind/common.sh"
 
@@ -56,7 +56,7 @@ for walker in unwinding mixed; do
   expect_status 0 ./raw $walker wrong
 done
 
-# A frame in which one reference is elsewhere. The frames before and after it are the same.
+# A frame with one reference elsewhere. The frames before and after it are the same.
 python3 doctor.py raw wrong slot "$start" "$offset"
 for walker in unwinding mixed; do
   expect_status 1 ./raw $walker wrong

@@ -27,7 +27,7 @@ link() { # lld|bfd OUTPUT OBJECT-OR-OPTION...
   "$triplet-g++" "${options[@]}" -no-pie "$@" "$machine/libstackpack.a" -o "$output"
 }
 
-# Both walkers, before and after packing, print what the plain program does, and count the same frames.
+# Both walkers, before and after packing, print the plain program's output, and count the same frames.
 check_walks() { # NAME LEVEL [LLC OPTION...]
   local program walker
   compile_references managed.o "${@:2}"
@@ -65,8 +65,8 @@ check_signals() { # lld|bfd lazy|now
 
 checked=
 for one in "${other_machines[@]}"; do
-  # RISC-V: the C library of Debian 12 has no unwind tables, and LLVM 22's code for managed_realigned computes another number,
-  # also if nothing collects.
+  # RISC-V: the C library of Debian 12 lacks unwind tables, and LLVM 22's code for managed_realigned computes another number,
+  # also in a run free of collections.
   [[ $one == aarch64 ]] && can_run "$one" || continue
   choose_machine "$one"
   checked+=" $machine"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Stacks on which managed frames alternate with C++, C library and signal frames, none of which keeps a frame pointer,
-# are walked whole by the unwinding walker, alone and beside the walk by table: also where references are
+# Stacks of managed frames between C++, C library and signal frames, all without frame pointers, are walked whole
+# by the unwinding walker, alone and beside the walk by table: also where references are
 # in callee-saved registers, where a frame's size is unknown, and where its slots are addressed from %rbx. Objects move
 # at every allocation. The two walkers are compared at every collection. See unwind/program.h.
 . "$TOP/tests/cli/common.sh"
@@ -60,8 +60,8 @@ code_of most >code
 grep -q '^pushq %rdi' code || { cat code >&2; fail "the callee doesn't save the registers of arguments"; }
 dump_json raw | grep '"function":"managed_vector".*"size":16' >/dev/null || fail "no vector of references"
 
-# Between segments there may be pages of nobody; then the C library tells for an address its segment only, and the unwind
-# tables are in another one.
+# Between segments there may be pages of nobody; then the C library finds for an address its segment only, and the unwind tables
+# are in another one.
 link_references gaps -Wl,-z,max-page-size=0x200000
 for walker in unwinding mixed; do
   expect_status 0 ./gaps $walker

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A walk by unwind tables allocates nothing, and makes no system call but one (which blocks signals, or tells what can be
-# read): not even when all call sites are new. Nor does another thread that is within the dynamic linker's lock hold it up.
+# A walk by unwind tables is free of allocations, and makes one system call (to block signals, or to check readable memory):
+# even when all call sites are new. It runs on while another thread holds the dynamic linker's lock.
 . "$TOP/tests/cli/common.sh"
 
 cat >quiet.c <<'C'

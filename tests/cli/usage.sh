@@ -1,6 +1,5 @@
 #!/bin/bash
-# Help and version go to stdout with exit status 0; a command line that can't be understood gets a line of usage on
-# stderr and exit status 2.
+# Help and version go to stdout with exit status 0; an invalid command line gets a line of usage on stderr and exit status 2.
 . "$TOP/tests/cli/common.sh"
 
 expect_help() { # ARGUMENT...
@@ -34,7 +33,7 @@ done
 expect_help -h
 expect_help help
 
-# What isn't known is answered with what is near.
+# An unknown word is answered with the nearest one.
 expect_usage dmup file
 grep -q "no command 'dmup'; did you mean dump?" err || fail "no command is near: $(<err)"
 expect_usage dump --adress=1 file

@@ -1,6 +1,5 @@
 #!/bin/bash
-# A packed section of which a bit was changed is never taken for equal: `verify` says so or refuses the file. `dump`
-# doesn't crash on it.
+# A packed section with one changed bit always differs: `verify` says so or refuses the file. `dump` survives it.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app deopt

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `verify RAW PACKED`: 0 where both say the same, 1 with the difference on stdout, 2 where one can't be used.
+# `verify RAW PACKED`: 0 where both say the same, 1 with the difference on stdout, 2 where one is unusable.
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app deopt

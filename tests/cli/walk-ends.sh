@@ -1,5 +1,5 @@
 #!/bin/bash
-# Managed code calls C, which calls managed code: every example of a collector, in the documents and in samples/builds, stops
+# Managed code calls C, and C calls managed code: every example of a collector, in the documents and in samples/builds, stops
 # there, or walks past it. None takes the frame of C for the stack's end. Unpacked and packed.
 . "$TOP/tests/cli/common.sh"
 

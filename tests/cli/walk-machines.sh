@@ -1,7 +1,7 @@
 #!/bin/bash
-# AArch64 and RISC-V, by qemu: frames of which neither unwind tables nor the code tell. A walk passes those that keep a frame
-# pointer where LLVM's size says; a frame that is larger, by vectors whose size only the processor knows, or that keeps
-# no frame pointer, is a stop: else the caller's slots would be sought in wrong places, or the caller be passed over.
+# AArch64 and RISC-V, by qemu: frames missing from unwind tables, with code that hides their size. A walk passes frames with a
+# frame pointer at LLVM's size; a larger frame, by vectors of the processor's size, or a frame that lacks a frame pointer, is a
+# stop: else the caller's slots would be sought in wrong places, or the caller be passed over.
 . "$TOP/tests/cli/common.sh"
 
 # The sum is 1007: 7 by `inner`, 1000 by its caller.
@@ -63,7 +63,7 @@ C
 echo '#include "enter.inc"
 ENTER collect, collect_at, ARGUMENT_0, ARGUMENT_1, ARGUMENT_2' >stub.S
 
-# Sets what compiles and runs for a machine.
+# Sets the compiler and the emulator for a machine.
 choose_machine() { # MACHINE
   machine=$1 llc=(-mtriple="$1-linux-gnu" -filetype=obj -O2)
   emulator=("qemu-$1" -cpu max -L "/usr/$1-linux-gnu")
@@ -93,7 +93,7 @@ expect_walk() { # PROGRAM ANSWER SUM [vectors]
   done
 }
 
-# Either stops at the first frame, or knows the frames by the code, and has the right sum.
+# Either stops at the first frame, or takes the frames from the code, and has the right sum.
 expect_stop_or_sum() { # PROGRAM [vectors]
   local program
   for program in "$1" "$1.packed"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# RISC-V: a shared prologue (-msave-restore), and the instruction CM.PUSH, save more registers than a function changes, and
-# its unwind table tells only of those. All of them are loaded again before it returns: a root of its caller in one of these
+# RISC-V: a shared prologue (-msave-restore), and the instruction CM.PUSH, save more registers than a function changes, and its
+# unwind table lists the changed ones only. All of them are loaded again before it returns: a root of its caller in one of these
 # registers is updated where that was saved.
 . "$TOP/tests/cli/common.sh"
 
@@ -61,7 +61,7 @@ expect_saved() { # PROGRAM FUNCTION REGISTERS
     { "$stackpack" dump "$1"; fail "$2 of $1 doesn't save $3"; }
 }
 
-# Which registers: as told, all in between, and those that go with them.
+# Which registers: the listed ones, all in between, and the ones that go with them.
 cat >rest.s <<'S'
 	.globl collect, allocate
 collect:

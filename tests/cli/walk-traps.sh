@@ -1,6 +1,6 @@
 #!/bin/bash
-# Frames that have cost collectors their roots, as llc makes them, raw and packed: each walk finds all roots, or says that
-# it can't. The sums are right exactly where it does: 7 by the function itself, and 1007 by its caller.
+# Frames that have cost collectors their roots, as llc makes them, raw and packed: each walk finds all roots, or reports
+# failure. The sums are right exactly where it does: 7 by the function itself, and 1007 by its caller.
 . "$TOP/tests/cli/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "stubs for x86-64"
@@ -57,13 +57,13 @@ for program in plain pointers stored bare; do
   expect_walk $program "the stack's end, 2 managed frames, 2 forwarded" 1014 plain caller exact
 done
 
-# Without unwind tables, `pack` takes sizes from the code. A raw program has LLVM's, which aren't checked: so what looks like a
-# native frame may be none.
+# In their absence, `pack` takes sizes from the code. A raw program has LLVM's, unchecked: so an apparent native frame may be
+# another one.
 expect_one bare.packed "$both" 1014 plain caller
 expect_one bare "$unsure, 2 managed frames, 2 forwarded" 1014 plain caller
 
 # A stack pointer that moves after the prologue, and slots addressed from %rbp and %rbx. The registers of the youngest frame
-# are enough. Without them nothing is guessed.
+# are enough. In their absence the walk stops.
 lost="a register that isn't known, by which a root or a frame's end is told"
 for function in dynamic based; do
   for program in plain pointers; do
@@ -75,15 +75,15 @@ for function in dynamic based; do
 done
 
 # Roots in registers that calls preserve: found where the stub has stored them, and where a frame in between has saved
-# them. Without unwind tables it isn't known where; they are never passed over.
+# them. Without unwind tables the place is unknown; they are never passed over.
 expect_walk registers "$end, 1 managed frames, 1 forwarded" 7 plain
 expect_walk registers "$both" 1014 plain caller
 expect_walk registers "$lost, 1 managed frames, 0 forwarded" -1000000 plain no-registers
 expect_one bare-registers "$lost, 2 managed frames, 1 forwarded" -1999993 plain caller
 expect_one bare-registers.packed "$both" 1014 plain caller # the code tells where registers are saved
 
-# Arguments that are pushed before a call aren't part of LLVM's frame size, but of what unwind tables and the code tell. Where
-# neither is asked, the caller is missed, and the walk says that it isn't sure.
+# Arguments that are pushed before a call are missing in LLVM's frame size, but included in the sizes from unwind tables and the
+# code. Where both are ignored, the caller is missed, and the walk reports its doubt.
 for program in plain pointers stored; do
   expect_walk $program "the stack's end, 2 managed frames, 2 forwarded" 1014 pushes caller exact
 done

@@ -1,22 +1,22 @@
 /* faults.c - runs a program again and again, and lets one of its calls fail each time: the first, then
  * the second, and so on.
  *
- * Preloaded (LD_PRELOAD), before main: the process forks for each run, so that nothing is loaded anew.
- * The first run has no fault. It counts the calls, and its output and files are what every later run has
- * to have if its exit status is the same. Any other must exit with status 2, say why, and leave each
- * file as it was before, or as it is after success; where they are as before, it prints no result. Nothing may be
- * killed.
+ * Preloaded (LD_PRELOAD), before main: the process forks for each run, so that loading happens
+ * once. The first run is free of faults. It counts the calls, and every later run of the same exit
+ * status must have its output and files. Any other must exit with status 2,
+ * say why, and leave each file unchanged, or equal to the one after success; where they are
+ * unchanged, it prints no result. Nothing may be killed.
  *
  * Instead of failing, a call can come just after another process changed the file that is read: then
- * success means that the output is that of the file as it was.
+ * a success has the output of the unchanged file.
  *
  *   FAULTS=allocation, or a name in `kinds`: which calls
  *   FAULTS_INPUT=A     the file that is truncated or overwritten
  *   FAULTS_FILES=A:B   the files that the program writes; the folder mustn't get others
  *   FAULTS_RUNS=N      about how many runs; the calls that fail are spread evenly
  *
- * Allocations are told by taking the place of malloc. System calls are told by seccomp: a trapped one
- * raises SIGSYS, whose handler makes the call itself, or doesn't. (x86-64)
+ * Allocations are counted by taking the place of malloc. System calls are counted by seccomp: a
+ * trapped one raises SIGSYS, whose handler makes the call itself, or skips it. (x86-64)
  */
 #include <dirent.h>
 #include <errno.h>
@@ -108,7 +108,7 @@ void *aligned_alloc(size_t alignment, size_t size) {
 
 /* ---- System calls ---- */
 
-/* As libc's syscall, at a place of its own, which the filter lets through. */
+/* As libc's syscall, at a place of its own, allowed by the filter. */
 long faults_call(long number, long a, long b, long c, long d, long e, long f);
 extern const char faults_call_end[];
 __asm__(".text\n"
@@ -267,7 +267,7 @@ static int run(long number) {
   return status;
 }
 
-/* What is wrong with a run; NULL: nothing. */
+/* The fault of a run; NULL: nothing. */
 static const char *judge(int status, int right_status, const struct state *before,
                          const struct state *after, struct contents right_output) {
   struct contents output = read_file("faults.out"), errors = read_file("faults.err");

@@ -1,5 +1,5 @@
-/* Opens the stack maps of a file, and those of this process, and prints each record; exit status 2 and a
- * word where something can't be opened. */
+/* Opens the stack maps of a file, and those of this process, and prints each record; exit status 2
+ * and a word where opening fails. */
 #include "stackpack.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Prints what the call graph is told of instructions: for each line "ADDRESS BYTES" of the input, in hexadecimal,
+/* Prints the decoder's facts on instructions: for each line "ADDRESS BYTES" of the input, in
+ * hexadecimal,
  *
  *     ADDRESS LENGTH KIND TARGET READS WRITES MAY-WRITE GROWTH COPY LINK
  *

@@ -1,4 +1,4 @@
-/* ends_calls.c - compares what elf/machine.h says of code with what a disassembler does.
+/* ends_calls.c - compares the answers of elf/machine.h on code with a disassembler's.
  *
  * ends_calls MACHINE: each line of the standard input is an instruction in the order of the code: its bytes, in groups
  * of hexadecimal digits that are little-endian numbers, and the word `call` or `other`. Prints how many there are, how

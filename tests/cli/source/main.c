@@ -1,4 +1,4 @@
-/* The part of the program that isn't managed: see source-formats.sh. */
+/* The program's native part: see source-formats.sh. */
 #include <stdio.h>
 
 extern long run(long n);

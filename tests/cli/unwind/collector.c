@@ -1,8 +1,8 @@
 /* collector.c - a collector that moves every object at every allocation: see program.h.
  *
- * All roots are on stacks. Each collection walks them by two walkers first, which must find the same;
- * then it copies what the roots lead to, and makes the old space inaccessible: a root that was
- * missed, or a register that was updated in the wrong place, is a fault soon after.
+ * All roots are on stacks. Each collection walks them by two walkers first, with equal results;
+ * then it copies the objects reachable from the roots, and makes the old space inaccessible: a root
+ * that was missed, or a register that was updated in the wrong place, is a fault soon after.
  */
 #include "program.h"
 
@@ -43,9 +43,8 @@ static struct stackpack_module modules[2];
 static struct stackpack_process process;
 static struct stackpack_unwinder unwinder;
 static struct stackpack_walker walker,
-    other; /* the one that is used, and the one it is checked by */
-static struct stackpack_file
-    file; /* what the other walker takes for the program's stack maps, if told to */
+    other;                         /* the one that is used, and the one it is checked by */
+static struct stackpack_file file; /* the program's stack maps for the other walker, if requested */
 static struct stackpack_stack main_stack, fiber_stack;
 static void *fiber;
 
@@ -167,8 +166,7 @@ static enum stackpack_unwound refuse_step(void *closure, struct stackpack_stack 
   die("the unwinder was asked for a managed frame");
 }
 
-/* Walks the first managed frames that are next to each other by the table, for which nothing else is asked:
- * also where their size isn't known. */
+/* Walks the first adjacent managed frames by the table alone: also where their size is unknown. */
 static void walk_fast(struct stackpack_stack stack, const struct stackpack_context *from) {
   const struct stackpack_walker fast = {.process = &process, .unwind = refuse_step};
   struct stackpack_walk walk;
@@ -236,8 +234,8 @@ reference allocate(long value) {
   return object;
 }
 
-/* From what the signal has interrupted: the C library's raise. The handler's own frame isn't walked:
- * no managed function lies above it yet. */
+/* From the interrupted place: the C library's raise. The walk skips the handler's own frame: no
+ * managed function is above it yet. */
 void collect_at_signal(void *ucontext) {
   struct stackpack_context context = stackpack_context_at_signal(ucontext);
   collect(&context, NULL);

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests of the unwinding walker share, after tests/cli/common.sh.
+# Shared functions of the unwinding walker's tests, after tests/cli/common.sh.
 
 here=$TOP/tests/cli/unwind
 flags=(-O2 -g -D_GNU_SOURCE -Wall -Wextra -fomit-frame-pointer -I"$here" -I"$TOP/runtime")
@@ -11,7 +11,7 @@ llc=("$LLVM/bin/llc" -relocation-model=static -filetype=obj)
 . "$here/references.sh"
 
 "$CC" -std=c17 "${flags[@]}" -c "$here/collector.c" -o collector.o
-# Its frames have no red zones of the address sanitizer, in which a walk that went astray may look for a return address.
+# Its frames are free of the address sanitizer's red zones: a stray walk may look there for a return address.
 "$cxx" "${flags[@]}" -fno-sanitize=all -c "$here/native.cc" -o native.o
 
 link_references() { # PROGRAM [OPTION...]: from native.o, managed.o and collector.o

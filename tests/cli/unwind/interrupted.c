@@ -1,7 +1,8 @@
-/* interrupted.c - signals come at any instruction, on AArch64 and RISC-V; each is unwound to a known frame.
+/* interrupted.c - signals come at any instruction, on AArch64 and RISC-V; each is unwound to a
+ * fixed frame.
  *
- * Some work is called with known values in all registers that a call preserves. A timer's signals come
- * while it runs: in prologues and epilogues, in the stubs through which libraries are called, in the C
+ * Some work is called with fixed values in all callee-saved registers. A timer's signals come
+ * while it runs: in prologues and epilogues, in the stubs for calls of libraries, in the C
  * library and the dynamic linker. From each, unwinding must get to the frame that called the work, and
  * find the registers' values. It changes them; the work must go on to restore the changed ones.
  *
@@ -138,7 +139,7 @@ static const char *check_registers(const struct stackpack_context *context) {
   return NULL;
 }
 
-/* NULL, or what is wrong. With `tell`, the frames are printed. */
+/* NULL, or the fault. With `tell`, the frames are printed. */
 static const char *unwind(struct stackpack_context context, bool tell) {
   enum stackpack_unwound result = STACKPACK_UNWOUND;
   while (result == STACKPACK_UNWOUND && context.stack_pointer <= anchor_stack_pointer) {
@@ -189,8 +190,8 @@ static void at_signal(int number, siginfo_t *info, void *ucontext) {
 /* ---- The dynamic linker ---- */
 
 #ifdef __aarch64__
-/* What a stub's header jumps to, where functions are looked up lazily: the third word of the table that the
- * dynamic section names. 0 where there is none. */
+/* The target of a stub's header, where functions are looked up lazily: the third word of the table
+ * that the dynamic section names. 0 where there is none. */
 static uintptr_t find_resolver(void) {
   for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
     if (entry->d_tag == DT_PLTGOT)
@@ -274,7 +275,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (unsigned i = 0; i < PRESERVED; i++)
-    expected[i] = 0x5a5a5a5a00001000 + i; /* what nothing else is: the same word counts as a copy */
+    expected[i] = 0x5a5a5a5a00001000 + i; /* a unique word: the same one counts as a copy */
   const struct sigaction action = {.sa_sigaction = at_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
   sigaction(SIGALRM, &action, NULL);
   set_timer();

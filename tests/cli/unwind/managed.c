@@ -58,7 +58,7 @@ SMALL static long managed_pushed(long n) {
   return got + sum(a, b, inside);
 }
 
-/* There is no frame until the first branch is taken. */
+/* The first branch precedes the frame. */
 __attribute__((noinline)) static long managed_shrunk(long n) {
   if (n < 5)
     return n + 1;
@@ -79,7 +79,7 @@ __attribute__((noinline)) static long managed_merged(long n) {
   return got + managed_leaf(n + 1) + a->values[3];
 }
 
-#ifndef MANAGED /* what conventions.ll does */
+#ifndef MANAGED /* the work of conventions.ll */
 long managed_vector(reference a, reference b, long n) {
   reference c = allocate(n);
   return (n % 2 == 0 ? a : b)->values[0] + c->values[0];
@@ -99,7 +99,7 @@ long managed_conventions(reference a, long n) {
 }
 #endif
 
-/* The size of the frame isn't known to LLVM. */
+/* The size of the frame is unknown to LLVM. */
 long managed_dynamic(long n) {
   char room[n % 64 + 1];
   char more = (char)n;

@@ -2,7 +2,7 @@
  *
  * managed.c is compiled with statepoints, as is conventions.ll. Its functions keep references, and addresses within objects,
  * across calls of the functions of native.cc: C++ that calls back by way of qsort, by a signal's
- * handler and on another stack. Each allocation collects (collector.c), which moves all objects and
+ * handler and on another stack. Each allocation collects (collector.c): it moves all objects and
  * makes the old ones inaccessible. With PLAIN defined all is plain C and C++, and prints the same.
  */
 #ifndef PROGRAM_H
@@ -49,7 +49,7 @@ reference allocate(long value);
 struct stackpack_context;
 void collect_at_signal(void *ucontext);
 void collect_on(char *stack, char *end); /* there is another stack, */
-void collect_suspended(void *ucontext);  /* which waits, or is being run or done with: NULL */
+void collect_suspended(void *ucontext);  /* waiting, being run, or done with: NULL */
 void collector_open(const char *walker,
                     const char *path); /* a file whose stack maps are checked, or null */
 void collector_report(void);

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Compiles managed.c together with conventions.ll, for the machine of the arrays `clang` and `llc`; `here` is this folder.
 
-# At an optimisation level, with references in callee-saved registers or not.
+# At an optimisation level, with references in callee-saved registers or in slots alone.
 compile_references() { # OBJECT LEVEL [LLC OPTION...]
   local object=$1 level=$2 passes
   shift 2

@@ -1,5 +1,5 @@
 /* moving.h - a collector of a few objects of one word: managed code has `allocate`; and at a safepoint all objects move,
- * and what is still referred to by its old place is wrong. Prints how the walk ended. */
+ * and a reference to an old place is wrong. Prints how the walk ended. */
 #include <stackpack.h>
 
 #include <stdio.h>

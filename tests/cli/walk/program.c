@@ -1,6 +1,6 @@
 /* program.c - runs one of the managed functions, and at each safepoint walks the stack in the way that the options say
- * and moves all objects. Prints how each walk ended, and what the managed function has found afterwards: a root that was
- * missed shows in the sum.
+ * and moves all objects. Prints how each walk ended, and the managed function's finding afterwards:
+ * a root that was missed shows in the sum.
  *
  *   program FUNCTION [caller] [chain] [no-registers] [resume] [exact]
  *     caller        by way of in_caller
@@ -34,7 +34,7 @@ int64_t call_managed(void *function, int64_t n, void *callee);
 /* ---- Objects ---- */
 
 enum { HEAP_WORDS = 1024, SPACES = 64 };
-static int64_t spaces[SPACES][HEAP_WORDS]; /* each is used once, and doesn't become right again */
+static int64_t spaces[SPACES][HEAP_WORDS]; /* each is used once, and stays wrong */
 static int64_t *space = spaces[0];
 static size_t used;
 
@@ -93,7 +93,7 @@ void collect_at(uintptr_t return_address, uintptr_t stack_pointer,
   memcpy(target, space, sizeof spaces[0]);
   const enum stackpack_walk_answer answer = walk_all(&walk, target);
   for (size_t i = 0; i < HEAP_WORDS; i++)
-    space[i] = -1000000; /* what is still referred to is wrong now */
+    space[i] = -1000000; /* remaining references are wrong now */
   space = target;
   printf("%s, %" PRIu64 " managed frames, %" PRIu64 " forwarded\n", stackpack_walk_text(answer),
          walk.managed_frames, forwarded);

@@ -34,7 +34,7 @@
 	.endm
 
 	safepoint collect
-	safepoint take /* with ten arguments, which nobody reads */
+	safepoint take /* with ten unread arguments */
 
 /* Calls C, and notes the managed frame: on the stack, in the list `calls_out`, are the caller's return address and stack
  * pointer, and the entry before. */
