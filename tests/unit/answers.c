@@ -1,10 +1,11 @@
-/* answers.c - tests tool/check/answers.h: what `pack` asks a packed table finds every fault in its answers.
+/* answers.c - tests tool/check/answers.h: `pack`'s own look-ups find every fault in a packed
+ * table's answers.
  *
  * A table is packed with a fault: a function that ends elsewhere, a record that is missing, moved, or
  * has another live set. Whether some address then has another answer is found by asking for all of
  * them, in a text so small that this is possible. Just then, the comparison must say so, though it
  * asks for a few addresses only; another live set, reading the table back must show. The functions lie in every way: side by side, with gaps and within
- * each other, with and without records, which may stand at a function's very end.
+ * each other, with and without records, also at a function's very end.
  */
 #include "tool/check/answers.h"
 
@@ -134,7 +135,7 @@ static bool answers_differ(const struct packed *a, const struct packed *b) {
   return false;
 }
 
-/* With records at one address, which of them is spoiled may not be seen. */
+/* With records at one address, the spoiled one may stay hidden. */
 static bool has_repeated_address(const struct safepoints *table) {
   for (uint32_t i = 1; i < table->record_count; i++)
     if (table->records[i].address == table->records[i - 1].address)
@@ -149,7 +150,7 @@ static struct differences differences_of(const struct safepoints *expected,
   return differences;
 }
 
-/* What reading the table back shows. */
+/* The faults that reading the table back shows. */
 static struct differences contents_of(const struct safepoints *expected,
                                       const struct packed *packed) {
   struct differences differences = {0};

@@ -1,4 +1,4 @@
-/* bits.c - tests format/bits.h: numbers of every width come back as they were written, and a reader
+/* bits.c - tests format/bits.h: numbers of every width come back unchanged, and a reader
  * stops at its end.
  */
 #include "format/bits.h"
@@ -66,8 +66,8 @@ TEST(varints) {
   }
 }
 
-/* Sixteen bytes are compared at once, or 32: with each value, and any bytes after those that count. Many larger
- * numbers are halved first. */
+/* Sixteen bytes are compared at once, or 32: with each value, and any bytes after the significant
+ * ones. Many larger numbers are halved first. */
 TEST(numbers_below_a_value) {
   enum { MOST = 200 };
   struct numbers numbers = {3};

@@ -1,6 +1,6 @@
-/* bytes.h - a string of bytes that grows: what the tests assemble their input in.
+/* bytes.h - a string of bytes that grows: a buffer for the tests' input.
  *
- * Deliberately not the library's bit_writer: a mistake in that one must not hide itself.
+ * Deliberately not the library's bit_writer: a mistake in that one must show.
  */
 #ifndef STACKPACK_TEST_BYTES_H
 #define STACKPACK_TEST_BYTES_H

@@ -1,5 +1,5 @@
-/* cache.c - tests what stackpack.h promises of caches: the same answers, records and pairs as without,
- * however small the cache and whatever is asked.
+/* cache.c - tests the promises of stackpack.h on caches: the same answers, records and pairs as
+ * without, for each size of the cache and each question.
  */
 #include "generator.h"
 #include "model_check.h"
@@ -49,7 +49,7 @@ static void check_same_record(const struct stackpack_record *a, const struct sta
   ck_assert_uint_eq(stackpack_record_function(a), stackpack_record_function(b));
 }
 
-/* A visitor, which expects these pairs. */
+/* A visitor that expects these pairs. */
 static void expect(void *context, struct stackpack_location base,
                    struct stackpack_location derived) {
   struct stackpack_pairs *expected = context;
@@ -91,7 +91,7 @@ static void check_cached(const struct stackpack_table *table, struct stackpack_c
 enum { SHIFT_MAX = 7 };
 static uint64_t memory[(STACKPACK_CACHE_LINE << SHIFT_MAX) / sizeof(uint64_t)];
 
-/* Whatever was in the memory before. */
+/* For any former content of the memory. */
 static struct stackpack_cache open_cache(unsigned shift) {
   struct stackpack_cache cache;
   memset(memory, 0x11, sizeof memory);
@@ -113,7 +113,7 @@ TEST(the_same_answers_by_way_of_a_cache) {
   }
 }
 
-/* At address 0 nothing is found; or a record, if the table says so. */
+/* A look-up of address 0 misses; or a record, if the table says so. */
 TEST(address_0) {
   for (unsigned there = 0; there < 2; there++) {
     static const struct model_options at_0 = {.section_address = 0x200000,
@@ -136,8 +136,8 @@ static void add_other(struct model *model, uint32_t offset, struct stackpack_loc
   model_add_pair(record, location, location);
 }
 
-/* Records of many pairs, of slots far from each other and between words, of registers and of all that has no place
- * in a row, and of no pairs. */
+/* Records of many pairs, of slots far from each other and between words, of registers and of
+ * everything outside rows, and an empty record. */
 TEST(records_of_all_kinds) {
   struct model model = {0};
   uint32_t offset = 1;
@@ -172,7 +172,7 @@ TEST(records_of_all_kinds) {
   packed_model_free(&packed);
 }
 
-/* What was asked for is remembered: the table isn't read again. */
+/* A repeated question is answered from the cache: the table stays unread. */
 TEST(a_cache_remembers) {
   struct packed_model packed = open_model(3, 30);
   struct stackpack_cache cache = open_cache(SHIFT_MAX);
@@ -190,7 +190,7 @@ TEST(a_cache_remembers) {
   packed_model_free(&packed);
 }
 
-/* How many of the records the cache has: no table tells of them. */
+/* How many of the records the cache has: they are missing in all tables. */
 static uint32_t count_remembered(const struct stackpack_table *table,
                                  struct stackpack_cache *cache) {
   static struct stackpack_table no_table;
@@ -222,7 +222,8 @@ static struct packed_model open_plain_model(uint32_t records) {
   return pack_model(&model, &options);
 }
 
-/* A cache that is told to be larger uses as much memory as the header says, and none after it. */
+/* A cache with a larger size uses as much memory as the header says, and leaves the memory after it
+ * alone. */
 TEST(a_cache_of_too_many_lines) {
   enum { LINES_SHIFT = 22, MORE = 8, RECORDS = 40 };
   const size_t size = (size_t)STACKPACK_CACHE_LINE << LINES_SHIFT;
@@ -238,7 +239,7 @@ TEST(a_cache_of_too_many_lines) {
   ck_assert_int_eq(munmap(lines, size), 0);
 }
 
-/* A cache that is too small for all records keeps those that it has; but not for good. */
+/* A cache that is too small for all records keeps its records; but for a time only. */
 TEST(a_full_cache) {
   enum { RECORDS = 360 };
   struct packed_model packed = open_plain_model(RECORDS);
@@ -267,7 +268,7 @@ TEST(a_full_cache) {
   packed_model_free(&packed);
 }
 
-/* Where others are in use than those that a full cache has, it soon has the others. */
+/* Where records missing in a full cache are in use, it soon has them. */
 TEST(a_full_cache_and_other_addresses) {
   struct packed_model packed;
   struct model model = {0};

@@ -1,5 +1,6 @@
-/* code_frames.c - tests what code tells of frames: where jumps have computed targets, on instructions that assemblers give
- * for the text beside them; and on a whole library, against its unwind table.
+/* code_frames.c - tests the facts on frames from code: where jumps have computed targets, on
+ * instructions that assemblers give for the text beside them; and on a whole library, against its
+ * unwind table.
  */
 #include "tool/flow/code_frames.h"
 #include "bytes.h"
@@ -68,7 +69,7 @@ static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
 #define PADDING 0x66, 0x90
 
 TEST(jumps_by_a_table) {
-  /* Two blocks, which nothing else leads to; one pushes an argument. */
+  /* Two blocks, reached in this way alone; one pushes an argument. */
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, CALL, POP_RAX, RETURN, PADDING, PUSH_1, CALL, ADD_8, POP_RAX,
               RETURN),
         CALLS({13, 16}, {24, 24}));
@@ -76,23 +77,24 @@ TEST(jumps_by_a_table) {
   check(BYTES(PUSH_RAX, CALL, JUMP_BY_TABLE, POP_RAX, RETURN), CALLS({6, 16}));
 }
 
-/* Nothing is proven by a jump that leads nowhere in the function: it may be a call of another one, of a convention by
- * which it takes its arguments off the stack. */
+/* A jump out of the function proves nothing: it may be a tail call, of a convention whose callee
+ * pops its arguments. */
 TEST(jumps_to_other_functions) {
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0 /* jmp *%rax */),
         CALLS({6, 16}, {11, UNTOLD}));
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0, PADDING), CALLS({6, 16}, {11, UNTOLD}));
 }
 
-/* A block that such a jump leads to may seem to follow on a call that doesn't return. */
+/* A block that is the target of such a jump may seem to follow a noreturn call. */
 TEST(calls_that_may_not_return) {
-  /* With an argument on the stack: then the function doesn't return as it was entered. */
+  /* With an argument on the stack: then the function returns with another stack depth. */
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, PUSH_1, CALL, CALL, POP_RAX, RETURN),
         CALLS({15, 24}, {20, UNTOLD}));
-  /* Or it doesn't return at all. */
+  /* Or it never returns. */
   check(BYTES(PUSH_RAX, JUMP_BY_TABLE, PUSH_1, CALL, CALL, 0x0f, 0x0b /* ud2 */),
         CALLS({15, 24}, {20, UNTOLD}));
-  /* Before the function has its frame: what follows on the second call may be reached by the jump. */
+  /* Before the function has its frame: the code after the second call may be reached by the
+   * jump. */
   check(BYTES(0x75, 0x0b /* jne */, CALL, CALL, RETURN, PUSH_RAX, JUMP_BY_TABLE, POP_RAX, RETURN),
         CALLS({7, UNTOLD}, {12, UNTOLD}));
 }
@@ -112,7 +114,7 @@ TEST(frame_pointers_that_differ) {
 
 /* ---- A library ---- */
 
-/* The code at a range of addresses; NULL if it isn't in one piece. */
+/* The code at a range of addresses; NULL if it is in several pieces. */
 static const uint8_t *bytes_at(const struct code *code, struct code_range range) {
   for (unsigned i = 0; i < code->count; i++) {
     const struct code_part *part = &code->parts[i];
@@ -182,8 +184,9 @@ static void leave_out_parts(struct evidence *evidence) {
   free(starts);
 }
 
-/* Whatever the code tells of a call, as if there were no unwind table, is what that says. Of `least` or more calls in
- * frames that end at a distance from the stack pointer, it tells a third. */
+/* The facts on a call from the code, with the unwind table ignored, equal the unwind table's. Of
+ * `least` or more calls in frames that end at a distance from the stack pointer, it finds a third.
+ * */
 static void check_file(const char *path, uint32_t least) {
   struct image image;
   struct problem problem = {0};
@@ -222,7 +225,7 @@ static void check_file(const char *path, uint32_t least) {
   image_close(&image);
 }
 
-/* With sanitizers, most of its frames are told from the frame pointer. */
+/* With sanitizers, most of its frames end at a distance from the frame pointer. */
 TEST(this_program) { check_file("/proc/self/exe", 100); }
 
 /* Some distributions compile it with frame pointers: then little is to be compared. */

@@ -1,5 +1,5 @@
-/* code_x86_64.c - tests what the call graph is told of x86-64 instructions, on their bytes. These are
- * those that assemblers give for the text beside them.
+/* code_x86_64.c - tests the decoder's facts on x86-64 instructions, on their bytes. Assemblers give
+ * them for the text beside them.
  */
 #include "suite.h"
 #include "tool/code/code.h"
@@ -236,7 +236,7 @@ TEST(registers_in_a_prefix) {
   ck_assert(!decode(BYTES(0xc4, 0xe2, 0xd2, 0xf5, 0xc8)).stack.loses_frame);
 }
 
-/* Runs instructions one after another, and gives what the last one, a jump, goes by. */
+/* Runs instructions one after another, and gives the operand of the last one, a jump. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
   struct code_state state = {0};
   struct code_value jump = {0};

@@ -1,5 +1,5 @@
 /* eh_frame.c - tests the reader of unwind tables: hand-made CIEs and FDEs of the usual encodings,
- * and of broken ones, which must cost no more than the ranges they hold.
+ * and of broken ones: these cost at most the ranges they hold.
  */
 #include "elf/eh_frame.h"
 #include "bytes.h"
@@ -101,8 +101,8 @@ TEST(relative_addresses) {
   check_ranges(&section, (struct code_range[]){{0x8000, 0x8010}, {0x20000, 0x20080}}, 2);
 }
 
-/* Linkers put a terminator at the end, but leave others where they join sections that had one. Where the section's
- * end isn't known, the first one is it. */
+/* Linkers put a terminator at the end, but leave others where they join sections that had one.
+ * Where the section's end is unknown, the first one is it. */
 TEST(terminators_in_the_middle) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section), first = section.size;
@@ -135,7 +135,7 @@ TEST(absolute_and_wide_addresses) {
                (struct code_range[]){{0x40000, 0x40040}, {0x700000000000, 0x700000000123}}, 2);
 }
 
-/* A personality routine and language-specific data stand before the encoding, as C++ has them. */
+/* A personality routine and language-specific data precede the encoding, as in C++. */
 TEST(augmentations_before_the_encoding) {
   static const uint8_t data[] = {SDATA4_PLACE, 1, 2, 3, 4, UDATA4_PLACE, SDATA4_PLACE};
   static const uint8_t signal[] = {SDATA4_PLACE};
@@ -160,7 +160,7 @@ TEST(long_entries) {
   check_one(&section, 0x20000, 0x20000 + 0x10);
 }
 
-/* What can't be read is passed over: the entries around it count. */
+/* Unreadable entries are passed over: the entries around it count. */
 TEST(unknown_encodings_are_passed_over) {
   static const uint8_t encodings[] = {INDIRECT | SDATA4_PLACE, 0x2b /* relative to text */,
                                       0x0f /* no format */};
@@ -224,7 +224,7 @@ TEST(a_cie_of_version_3) {
   check_one(&section, 0x20000, 0x20010);
 }
 
-/* From version 4 on, sizes of an address and of a segment selector stand before the alignments. */
+/* From version 4 on, sizes of an address and of a segment selector precede the alignments. */
 TEST(a_cie_of_version_4) {
   static const uint8_t heads[][13] = {
       {4, 'z', 'R', 0, 8, 0, 1, 0xf8, 0x7f, 0x90, 0x00, 1, SDATA4_PLACE},
@@ -294,7 +294,7 @@ TEST(an_entry_longer_than_the_section) {
   }
 }
 
-/* Any byte may be anything: no more ranges than entries, and nothing outside is read. */
+/* Any byte may be anything: at most as many ranges as entries, and all reads stay inside. */
 TEST(changed_bytes) {
   static const uint8_t data[] = {SDATA4_PLACE, 1, 2, 3, 4, UDATA4_PLACE, SDATA4_PLACE};
   struct bytes section = {0};
@@ -316,7 +316,7 @@ TEST(changed_bytes) {
   bytes_free(&section);
 }
 
-/* Cut anywhere, a section gives a part of its ranges, and nothing is read beyond its end. */
+/* Cut anywhere, a section gives a part of its ranges, and all reads stay before its end. */
 TEST(truncated_sections) {
   struct bytes section = {0};
   const size_t cie = add_usual_cie(&section);
@@ -348,7 +348,7 @@ TEST(empty_ranges_are_left_out) {
 
 enum { CODE = 0x20000, CODE_SIZE = 0x200, RSP = 7, RBP = 6, RBX = 3, RETURN = 16 };
 
-/* What is known at an address; if nothing is, all zeros. */
+/* The facts at an address; all zeros if they are unknown. */
 struct rule {
   bool is_known;
   struct frame_facts facts;
@@ -379,10 +379,10 @@ static void add_fde_code(struct bytes *section, size_t cie, uint64_t from, const
   end_entry(section, start);
 }
 
-/* def_cfa rsp + 8; offset of the return address: what all CIEs for x86-64 have. */
+/* def_cfa rsp + 8; offset of the return address: the common start of CIEs for x86-64. */
 static const uint8_t usual_cie[] = {0x0c, RSP, 8, 0x90, 1};
 
-/* Reads one FDE's rules at addresses, which are given relative to the function. */
+/* Reads one FDE's rules at addresses relative to the function. */
 static void read_rules(const struct bytes *section, struct rule *rules, const uint64_t *offsets,
                        size_t count) {
   uint64_t *addresses = test_allocate(count * sizeof *addresses);
@@ -426,7 +426,7 @@ static void check_rule(struct rule rule, uint64_t cfa_register, int64_t offset) 
   ck_assert_int_eq(rule.facts.cfa_offset, offset);
 }
 
-/* Where %rbx is, by facts that say nothing else but where the return address is. */
+/* The place of %rbx, by facts on it and the return address alone. */
 static void check_saved(struct rule rule, int32_t offset) {
   ck_assert(rule.is_known);
   ck_assert_uint_eq(rule.facts.saved, 1u << RBX | 1u << RETURN);
@@ -508,7 +508,7 @@ TEST(every_way_to_define_the_cfa) {
   check_rule(RULE_AT(0, 0x13, 0x7c), RSP, 32);
   check_rule(RULE_AT(0, 0x13, 0x02), RSP, -16);
   check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08), FRAME_NO_REGISTER, 0);
-  /* No register of those that are known; an offset that is too large. */
+  /* A register outside the known ones; an offset that is too large. */
   check_rule(RULE_AT(0, 0x0c, 40, 16), FRAME_NO_REGISTER, 0);
   check_rule(RULE_AT(0, 0x0e, 0x80, 0x80, 0x80, 0x80, 0x10), FRAME_NO_REGISTER, 0);
   check_rule(RULE_AT(0, 0x0f, 2, 0x77, 0x08, 0x0c, RBP, 16), RBP, 16);
@@ -518,12 +518,12 @@ TEST(remembered_rules) {
   check_rule(RULE_AT(5, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RSP, 16);
   check_rule(RULE_AT(2, 0x41, 0x0e, 16, 0x0a, 0x41, 0x0c, RBP, 24, 0x41, 0x0b), RBP, 24);
   check_rule(RULE_AT(5, 0x0a, 0x0e, 16, 0x0a, 0x0e, 24, 0x0b, 0x41, 0x0b), RSP, 8);
-  /* Nothing to restore: what follows isn't known, but what precedes is. */
+  /* Nothing to restore: rows after it are unknown, and rows before it known. */
   ck_assert(!RULE_AT(1, 0x41, 0x0b).is_known);
   check_rule(RULE_AT(0, 0x41, 0x0b), RSP, 8);
 }
 
-/* Operands that look like instructions; and the arguments' size, which isn't asked for. */
+/* Operands that look like instructions; and the arguments' size, skipped. */
 TEST(rules_of_other_registers) {
   check_rule(RULE_AT(0, 0x83, 0x8e, 0x0e, 0xc3, 0x00, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0, 0x05, 0x83, 0x0e, 0x0e, 0x0e, 24), RSP, 24);
@@ -547,7 +547,7 @@ TEST(every_way_to_save_a_register) {
   ck_assert_int_eq(RULE_AT(0, 0x83, 2).facts.offsets[RETURN], -8);
 }
 
-/* As the function found it; as the CIE says; or in no place that can be told. */
+/* As the function found it; as the CIE says; or in a place out of the format's reach. */
 TEST(registers_that_arent_saved) {
   const uint32_t rbx = 1u << RBX, back = 1u << RETURN;
   check_lost(RULE_AT(0, 0x83, 2, 0x08, RBX), back, 0);
@@ -582,8 +582,8 @@ TEST(instructions_that_cant_be_read) {
     check_rule(RULE_AT(1, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24), RSP, 16);
     ck_assert(!RULE_AT(2, 0x41, 0x0e, 16, 0x41, unknown[i], 0x0e, 24).is_known);
   }
-  /* An offset to an expression; and what is longer than the entry: a block, and numbers in its last
-   * bytes, without padding after. */
+  /* An offset to an expression; and operands longer than the entry: a block, and numbers in its
+   * last bytes, without padding after. */
   ck_assert(!RULE_AT(0, 0x0f, 1, 0x77, 0x0e, 16).is_known);
   ck_assert(!RULE_AT(0, 0x10, 3, 0xff, 0xff, 0xff, 0xff, 0x0f).is_known);
   ck_assert(!RULE_AT(0, 0x0e, 0xff, 0xff, 0xff, 0xff).is_known);
@@ -613,7 +613,7 @@ TEST(cies_without_rules) {
   }
 }
 
-/* The CFA's offsets at places in a function, 0 where it isn't known. */
+/* The CFA's offsets at places in a function, 0 where it is unknown. */
 static void check_offsets(struct bytes *section, const int64_t *expected, size_t count) {
   static const uint64_t offsets[] = {0, 0x3f, 0x40, 0x7f, 0x80, 0xff};
   struct rule rules[sizeof offsets / sizeof *offsets];
@@ -625,8 +625,8 @@ static void check_offsets(struct bytes *section, const int64_t *expected, size_t
   bytes_free(section);
 }
 
-/* Where FDEs overlap, nothing is known but what all of them say: which one an unwinder takes depends on its index.
- * One that can't be read says nothing. */
+/* Where FDEs overlap, the facts are the ones on which all agree: an unwinder's choice depends on
+ * its index. An unreadable one is ignored. */
 TEST(overlapping_functions) {
   static const uint8_t code[] = {0x02, 0x80, 0x0e, 16}, all_24[] = {0x0e, 24};
   static const uint8_t same[] = {0x02, 0x40, 0x0e, 8, 0x02, 0x40, 0x0e, 16};
@@ -656,7 +656,8 @@ TEST(overlapping_functions) {
     }
 }
 
-/* An FDE may reach into the next function, and a return address's register may be one that isn't told of. */
+/* An FDE may reach into the next function, and a return address's register may be one without a
+ * rule. */
 TEST(functions_that_overlap_in_part) {
   static const uint8_t other[] = {0x0e, 24};
   static const uint8_t odd_cie[] = {0,    0,   0, 0, 1, 'z', 'R', 0, 1, 0x78, 40, 1, SDATA4_PLACE,
@@ -672,7 +673,7 @@ TEST(functions_that_overlap_in_part) {
   check_offsets(&section, (const int64_t[]){0, 0, 8, 8, 0, 0}, 6);
 }
 
-/* The same again and again takes no longer for it: at some point, it counts as broken. */
+/* Repetitions take bounded time for it: at some point, it counts as broken. */
 TEST(functions_that_overlap_many_times) {
   enum { COUNT = CODE_SIZE, REPEATED = 20000 };
   static const uint8_t code[] = {0x02, 0x80, 0x0e, 16};
@@ -690,7 +691,7 @@ TEST(functions_that_overlap_many_times) {
   bytes_free(&section);
 }
 
-/* Cut anywhere, or with any byte changed, nothing beyond the section's end is read. */
+/* Cut anywhere, or with any byte changed, all reads stay before the section's end. */
 TEST(damaged_instructions) {
   static const uint8_t code[] = {0x41, 0x0e, 16, 0x83, 2,    0x0a, 0x02, 3,    0x0c, RBP,  16, 0x2e,
                                  32,   0x10, 3,  2,    0x77, 8,    0x0b, 0x0f, 2,    0x77, 8};

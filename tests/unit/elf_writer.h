@@ -1,5 +1,5 @@
-/* elf_writer.h - puts small ELF files together: what the runtime looks for in a file or module, and
- * no more. All of a file is in one loadable segment, so its addresses are its offsets plus a base.
+/* elf_writer.h - puts small ELF files together: the parts that the runtime looks for in a file or
+ * module. All of a file is in one loadable segment, so its addresses are its offsets plus a base.
  */
 #ifndef STACKPACK_TEST_ELF_WRITER_H
 #define STACKPACK_TEST_ELF_WRITER_H
@@ -33,11 +33,11 @@ unsigned elf_add_section(struct elf *elf, const char *name, uint32_t type, const
 /* A program header that covers part of the file. */
 void elf_add_segment(struct elf *elf, uint32_t type, uint64_t offset, uint64_t size);
 
-/* Where the packed table of a file will stand if it is what is added next. */
+/* The address of a file's packed table if it is added next. */
 uint64_t elf_table_address(const struct elf *elf);
 /* Adds the note, its program header, and a packed table after it. */
 void elf_add_packed(struct elf *elf, const void *table, size_t size);
-/* Packs a finished model for the address where it will stand, and adds it. */
+/* Packs a finished model for its address, and adds it. */
 void elf_add_packed_model(struct elf *elf, const struct model *model);
 /* Adds a finished model as a raw section; returns its number. */
 unsigned elf_add_raw_model(struct elf *elf, const struct model *model);

@@ -1,5 +1,5 @@
-/* entries.c - tests elf/entries.h: which entries of stack maps the code contradicts, and which are in
- * conflict.
+/* entries.c - tests elf/entries.h: the entries of stack maps that the code contradicts, and entries
+ * in conflict.
  */
 #include "elf/entries.h"
 
@@ -59,7 +59,7 @@ static struct safepoint *add_record(struct subject *subject, unsigned offset, in
   return &table->records[table->record_count - 1];
 }
 
-/* What unwind tables say: the CFA is the stack pointer plus some bytes. */
+/* The facts of unwind tables: the CFA is the stack pointer plus some bytes. */
 static void set_frame(struct subject *subject, struct safepoint *record, int cfa_offset) {
   const struct frame_facts facts = {
       .cfa_register = 7, .return_register = 16, .cfa_offset = cfa_offset};
@@ -89,7 +89,7 @@ TEST(all_fit) {
   release(&subject);
 }
 
-/* Equal copies are one; in which order they come doesn't matter. */
+/* Equal copies are one; their order is irrelevant. */
 TEST(equal_copies) {
   struct subject subject;
   make(&subject);
@@ -140,7 +140,7 @@ TEST(outside) {
   ck_assert_uint_eq(subject.table.records[0].address, CODE + SIZE + 16);
   release(&subject);
 
-  make(&subject); /* where functions end isn't known: there is no telling whose record it is */
+  make(&subject); /* the functions' ends are unknown: the record's owner is unknown */
   subject.code.unwound.count = 0;
   add_entry(&subject, 0, 8);
   add_record(&subject, SIZE + 16, 0);
@@ -161,14 +161,14 @@ TEST(different_copies) {
     if (i == 0)
       add_record(&subject, 48, 0); /* only one has it */
   }
-  subject.code.unwound.count = subject.code.named.count = 0; /* its end isn't known */
+  subject.code.unwound.count = subject.code.named.count = 0; /* its end is unknown */
   check(&subject, 1, 1, 0, 2);
   ck_assert_uint_eq(subject.table.records[0].address, CODE + 16);
   ck_assert_uint_eq(subject.entries.conflicts[0].address, CODE + 32);
   ck_assert_uint_eq(subject.table.functions[0].end, CODE + 49);
   release(&subject);
 
-  make(&subject); /* which frame size is right isn't known */
+  make(&subject); /* the right frame size is unknown */
   for (unsigned i = 0; i < 2; i++) {
     add_entry(&subject, 0, 8 + 8 * i);
     add_record(&subject, 16, 0);
@@ -226,7 +226,7 @@ TEST(doubtful) {
   release(&subject);
 }
 
-/* What isn't known contradicts nothing. */
+/* Unknown facts are consistent with all others. */
 TEST(unknown_code) {
   struct subject subject;
   make(&subject);

@@ -1,6 +1,6 @@
 /* file.c - tests stackpack_file_open on ELF files that are written here: packed ones, raw ones with
- * everything that a raw section needs of its file, and broken ones; and on this program's own file,
- * which has a raw section (process_stackmap.S).
+ * everything that a raw section needs of its file, and broken ones; and on this program's own file
+ * with a raw section (process_stackmap.S).
  */
 #include "elf_writer.h"
 #include "model_check.h"
@@ -19,7 +19,7 @@ enum { BASE = 0x400000, CODE = 0x401000 };
 
 static const struct model_options options = {.around = 20};
 
-/* Three functions: of a known end, of an unknown one, and one whose end only a symbol knows. */
+/* Three functions: with an end, without one, and with an end from a symbol only. */
 static struct model make_model(void) {
   struct model model = {0};
   model_add_function(&model, CODE, 24, CODE + 0x80);
@@ -50,7 +50,7 @@ static enum stackpack_error open_bytes(const struct bytes *bytes, struct stackpa
   return error;
 }
 
-/* Finishes and opens a file, which must be right, and compares it with the model; frees both. */
+/* Finishes and opens a valid file, and compares it with the model; frees both. */
 static void check_file(struct elf *elf, struct model *model) {
   struct stackpack_file file;
   elf_finish(elf);
@@ -121,7 +121,7 @@ TEST(a_broken_packed_file) {
   model_free(&model);
 }
 
-/* A note whose address no segment has in the file. */
+/* A note with an address outside the file's segments. */
 TEST(a_note_outside_of_all_segments) {
   static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
                                      UINT64_MAX - BASE};
@@ -161,7 +161,7 @@ static Elf64_Sym symbol(unsigned type, uint64_t address, uint64_t size, uint16_t
                      .st_shndx = section};
 }
 
-/* Ends come from the unwind table, and where that says nothing, from functions among the symbols. */
+/* Ends come from the unwind table, and where that lacks them, from functions among the symbols. */
 TEST(a_raw_file) {
   const Elf64_Sym symbols[] = {
       {0},
@@ -241,7 +241,7 @@ enum { RELATIVE = R_X86_64_RELATIVE, SYMBOLIC = R_X86_64_64, OTHER = R_X86_64_CO
 #endif
 
 /* Begins a file whose raw section has 0 where its one function's address must go: a relocation of
- * this type, and of symbol 1 or 2 or none, says what that is. */
+ * this type, and of symbol 1 or 2 or none, gives its address. */
 static void relocatable(struct elf *elf, unsigned type, unsigned symbol_number, int64_t addend) {
   const Elf64_Sym symbols[] = {
       {0}, symbol(STT_FUNC, CODE, 0x80, 1), symbol(STT_FUNC, CODE, 0x80, SHN_UNDEF)};

@@ -81,7 +81,7 @@ TEST(the_c_library) {
   check_file(info.dli_fname, 5000);
 }
 
-/* Any number of the words that the facts are: but for those that are no more than unused. */
+/* Any number of the words that the facts are: except for unused ones. */
 TEST(wrong_facts) {
   static const struct frame_facts none;
   struct subject subject;

@@ -12,7 +12,7 @@
 enum {
   POOL_MAX = 400, /* pairs that the records of one function choose from */
   PALETTE_MAX = 200,
-  CONVENTION_MAX = 1023, /* of LLVM: what a statepoint can have */
+  CONVENTION_MAX = 1023, /* of LLVM: parts of a statepoint */
   FLAGS_MAX = 3,
 };
 
@@ -21,7 +21,7 @@ enum id_habit { ID_DEFAULT, ID_COUNTING, ID_RANDOM, ID_HABITS };
 /* Percentages, unless they say otherwise. */
 struct profile {
   unsigned extreme;       /* of locations: any kind, size, register and value */
-  unsigned derived;       /* of pairs: those of different locations */
+  unsigned derived;       /* of pairs: of different locations */
   unsigned repeated_pair; /* of records: a pair is listed twice */
   unsigned plain;         /* of records: stack maps or patch points */
   unsigned allocas, deopt, conventions, flags, live_outs; /* of records */
@@ -165,7 +165,7 @@ static void fill_pool(struct generator *generator) {
   }
 }
 
-/* Changes which pairs are live: not at all, a few, or all anew. */
+/* Changes the live pairs: a few, all anew, or keeps them. */
 static void change_chosen(struct generator *generator) {
   const unsigned how = (unsigned)below(generator, 3);
   if (how == 1)
@@ -178,8 +178,8 @@ static void change_chosen(struct generator *generator) {
   }
 }
 
-/* LLVM lists allocas after the pairs, and a reader tells them by their being direct: so the last
- * pair may not be one of two direct locations. */
+/* LLVM lists allocas after the pairs, and a reader recognises them by their direct locations: so
+ * the last pair must differ from two direct locations. */
 static void close_pairs(struct model_record *record) {
   const size_t count = record->pairs.count;
   if (count > 0 && record->pairs.items[count - 2].kind == STACKPACK_DIRECT &&

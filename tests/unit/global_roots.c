@@ -1,6 +1,6 @@
-/* global_roots.c - tests the list of global roots: what goes into a packed table comes out of it,
- * from few and close variables to ones at both ends of the address space; what is damaged does no
- * harm; and a program's own array is read in the same way.
+/* global_roots.c - tests the list of global roots: a packed table gives back the variables put into
+ * it, from few and close ones to ones at both ends of the address space; damage is harmless; and a
+ * program's own array is read in the same way.
  */
 #include "bytes.h"
 #include "format/packed_write.h"
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The addresses come back sorted and none twice, moved by as much as the table. */
+/* The addresses come back sorted and once each, moved by as much as the table. */
 static void check(const uint64_t *addresses, size_t count) {
   const uint64_t moved = 0x7000;
   const struct packed_bytes packed = pack(addresses, count);
@@ -102,7 +102,8 @@ TEST(no_roots) {
   free(packed.bytes);
 }
 
-/* Without packed roots, those of the array; 0s are passed over, and a rest that is no word. */
+/* In the absence of packed roots, the array's; 0s are passed over, and a rest shorter than a
+ * word. */
 TEST(an_array) {
   static const uint64_t array[] = {0, 0x1000, 0, 0x900, 0x1000};
   const struct packed_bytes packed = pack(NULL, 0);
@@ -119,7 +120,8 @@ TEST(an_array) {
   free(packed.bytes);
 }
 
-/* A list whose last number is cut off ends with a word, as a collector must not go on without the rest. */
+/* A list whose last number is cut off ends with a word: a collector must stop rather than miss the
+ * rest. */
 TEST(a_list_that_is_cut_off) {
   const uint64_t addresses[] = {0x400000, 0x400008, 0x480000};
   const struct packed_bytes packed = pack(addresses, 3);
@@ -138,8 +140,8 @@ TEST(a_list_that_is_cut_off) {
   free(packed.bytes);
 }
 
-/* What is damaged after the header is refused or gives wrong addresses: never more than there are,
- * and nothing outside the table is read (the block ends with it). */
+/* Damage after the header is refused or gives wrong addresses: at most as many as there are, and
+ * all reads stay inside the table (the block ends with it). */
 TEST(damaged_lists) {
   struct numbers numbers = {2};
   uint64_t addresses[200];
@@ -163,7 +165,7 @@ TEST(damaged_lists) {
   free(packed.bytes);
 }
 
-/* A part that ends elsewhere gives a list that is shorter, or none: never what is after it. */
+/* A part that ends elsewhere gives a list that is shorter, or none: always its own bytes. */
 TEST(lists_of_another_size) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);

@@ -1,5 +1,5 @@
-/* intern.c - tests format/intern.h: equal sequences get one number, others get others, in the order
- * in which they came, and none is lost when the set grows.
+/* intern.c - tests format/intern.h: equal sequences are interned as one number, different ones as
+ * different numbers, in the order of their coming, and all stay when the set grows.
  */
 #include "format/intern.h"
 #include "numbers.h"

@@ -1,6 +1,6 @@
-/* machine.c - tests what each machine's description says of code: whether a call, or an instruction
- * that does nothing, ends at a place. For x86-64 a disassembler library gives the lengths of all
- * forms; the other machines' instructions are those that assemblers give for the text beside them.
+/* machine.c - tests each machine's description on code: whether a call, or a nop, ends at a place.
+ * For x86-64 a disassembler library gives the lengths of all
+ * forms; the other machines' instructions are assemblers' output for the text beside them.
  */
 #include "elf/machine.h"
 #include "suite.h"

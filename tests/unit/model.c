@@ -290,7 +290,7 @@ enum stackpack_answer model_answer(const struct model *model, uint64_t address) 
 /* ---- Writing -------------------------------------------------------------------------------- */
 
 /* Whether a location is written with an index into the constant pool. Some small constants are,
- * too: LLVM doesn't write that, but it means the same. */
+ * too: LLVM never writes that, but it is equivalent. */
 static bool is_pooled(const struct stackpack_location *location) {
   return location->kind == STACKPACK_LARGE_CONSTANT ||
          (location->kind == STACKPACK_CONSTANT && location->value >= 0 && location->value % 3 == 1);

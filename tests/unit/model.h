@@ -1,8 +1,8 @@
-/* model.h - stack maps as plain arrays: what a test says goes in, and so what must come out.
+/* model.h - stack maps as plain arrays: a test's input, and so the expected output.
  *
  * A test adds functions and their records, has them written as an LLVM stack map (version 3), and
- * later asks the model what a look-up must answer. The answers are computed from the arrays by
- * sorting and searching; nothing of the library takes part in it.
+ * later asks the model for a look-up's expected answer. The answers are computed from the arrays by
+ * sorting and searching; it is independent of the library.
  */
 #ifndef STACKPACK_TEST_MODEL_H
 #define STACKPACK_TEST_MODEL_H
@@ -10,7 +10,7 @@
 #include "bytes.h"
 #include "runtime/stackpack.h"
 
-#define MODEL_DEFAULT_ID 0xABCDEF00u /* LLVM's, of statepoints that don't have one */
+#define MODEL_DEFAULT_ID 0xABCDEF00u /* LLVM's, of statepoints that lack one */
 
 struct model_list {
   struct stackpack_location *items; /* owned by the model */
@@ -25,8 +25,8 @@ struct model_record {
   bool statepoint;
   int32_t calling_convention, flags; /* of a statepoint, as its deopt state and pairs */
   struct model_list deopt;
-  struct model_list pairs;     /* base, derived, base, derived ...; as they are written */
-  struct model_list set;       /* the same, sorted and none twice: see model_finish */
+  struct model_list pairs;     /* base, derived, base, derived ...; in written order */
+  struct model_list set;       /* the same, sorted and once each: see model_finish */
   struct model_list locations; /* the allocas of a statepoint; of other records, all */
   struct stackpack_live_out *live_outs;
   size_t live_out_count;
@@ -60,13 +60,13 @@ void model_free(struct model *model);
 /* The functions that follow are in a new map. */
 void model_add_map(struct model *model);
 void model_add_function(struct model *model, uint64_t address, uint64_t frame_size, uint64_t end);
-/* A record of the last function: a statepoint without anything. Valid until the next one. */
+/* A record of the last function: an empty statepoint. Valid until the next one. */
 struct model_record *model_add_record(struct model *model, uint32_t offset);
 
 struct stackpack_location model_location(uint8_t kind, uint16_t size, uint16_t reg, int64_t value);
 /* A spill slot of a reference: 8 bytes, indirect, from the stack pointer of x86-64. */
 struct stackpack_location model_slot(int32_t offset);
-/* What a large constant of v3's pool is read as: that, or, if 31 bits hold it, a constant. */
+/* The reading of a large constant of v3's pool: that, or, if 31 bits hold it, a constant. */
 struct stackpack_location model_constant(uint64_t value);
 void model_list_add(struct model_list *list, struct stackpack_location location);
 void model_add_pair(struct model_record *record, struct stackpack_location base,
@@ -75,13 +75,13 @@ void model_add_pair(struct model_record *record, struct stackpack_location base,
 void model_add_self(struct model_record *record, int32_t offset);
 void model_add_live_out(struct model_record *record, uint16_t reg, uint8_t size);
 
-/* Computes what is asked below; nothing may be added afterwards. */
+/* Computes the answers below; the model is complete by then. */
 void model_finish(struct model *model);
 
 /* Writes all as v3 stack maps. */
 void model_write(const struct model *model, struct bytes *bytes);
 
-/* What a look-up of this address must say. */
+/* The expected answer to a look-up of this address. */
 enum stackpack_answer model_answer(const struct model *model, uint64_t address);
 
 /* The first of sorted_records at or after an address. */
@@ -89,7 +89,7 @@ uint32_t model_find(const struct model *model, uint64_t address);
 
 int model_compare_locations(struct stackpack_location a, struct stackpack_location b);
 bool model_same_list(const struct model_list *a, const struct model_list *b);
-/* Sorts pairs, and leaves out those that repeat. */
+/* Sorts pairs, and leaves out repeated ones. */
 void model_sort_pairs(struct model_list *pairs);
 
 #endif

@@ -180,8 +180,8 @@ static bool same_place(const struct checker *checker, const struct model_record 
          (record->kind == STACKPACK_STATEPOINT) == expected->statepoint;
 }
 
-/* Whether a record, whose contents have been read, says what the model's does. A lone one, which no
- * details must tell from others, is not always asked for them. */
+/* Whether a record, its contents read, equals the model's. A lone one, recognisable without
+ * details, is asked for them at times only. */
 static bool same_record(const struct checker *checker, const struct model_record *expected,
                         const struct stackpack_record *record, bool lone) {
   if (!same_place(checker, expected, record) || !same_contents(expected, &checker->contents))
@@ -195,7 +195,7 @@ static bool same_record(const struct checker *checker, const struct model_record
 }
 
 /* Checks a record of the table that is one of the model's [from, to): these have its address.
- * `taken` marks those that were found before. */
+ * `taken` marks the ones found before. */
 static void check_record(struct checker *checker, const struct stackpack_record *record,
                          uint32_t from, uint32_t to, bool *taken) {
   const struct model *model = checker->model;
@@ -219,7 +219,7 @@ static void check_record(struct checker *checker, const struct stackpack_record 
   taken[i - from] = true;
 }
 
-/* Checks the model's records [from, to), which have one address. */
+/* Checks the model's records [from, to), all at one address. */
 static void check_group(struct checker *checker, uint32_t from, uint32_t to) {
   const struct model *model = checker->model;
   const uint64_t address = model->sorted_records[from]->address;

@@ -1,5 +1,5 @@
-/* note.c - tests format/note.h: the note by which a table is found is a well-formed ELF note, and
- * nothing else is taken for it.
+/* note.c - tests format/note.h: the note for finding a table is a well-formed ELF note, and all
+ * others are passed over.
  */
 #include "elf/note.h"
 #include "suite.h"

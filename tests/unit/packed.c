@@ -1,7 +1,7 @@
 /* packed.c - tests the packed table (packed_write.h, packed.h): every form that the encoder chooses
- * from, every way in which functions and records can lie, and the three answers.
+ * from, every layout of functions and records, and the three answers.
  *
- * A test says with a model what the table must say, and model_check asks for all of it. Where a
+ * A test gives the table's expected content as a model, and model_check asks for all of it. Where a
  * test is for a form, it looks whether the encoder took it.
  */
 #include "format/packed_write.h"
@@ -163,7 +163,7 @@ TEST(some_self_pairs) {
   check(&model);
 }
 
-/* A location from which another one is derived, and which isn't an ordinary reference itself: at the
+/* A location that is the base of another one, without being an ordinary reference itself: at the
  * only record, at two of one live set, where it is one at another record, and where it is derived. */
 TEST(locations_that_only_are_bases) {
   for (unsigned kind = 0; kind < 5; kind++) {
@@ -323,7 +323,7 @@ TEST(sets_of_derived_references) {
     }
 }
 
-/* What LLVM never says: a slot in two pairs of one record, as the derived one. */
+/* Forms that LLVM never writes: a slot in two pairs of one record, as the derived one. */
 TEST(one_location_derived_twice) {
   struct model model = {0};
   model_add_function(&model, 0x1000, 24, 0x1200);
@@ -366,7 +366,7 @@ TEST(mixed_items) {
   check(&model);
 }
 
-/* Sets that have nothing in common: to find groups of slots must not take long. */
+/* Disjoint sets: to find groups of slots must be fast. */
 TEST(bases_without_a_pattern) {
   struct model model = {0};
   uint64_t seed = 1;
@@ -385,7 +385,7 @@ TEST(bases_without_a_pattern) {
 
 /* ---- Places of functions and records -------------------------------------------------------- */
 
-/* Adds a statepoint that can be told from others by its slot. */
+/* Adds a statepoint with a distinct slot. */
 static struct model_record *add_marked(struct model *model, uint32_t offset) {
   const int32_t mark = (int32_t)(8 * model->record_count);
   struct model_record *record = model_add_record(model, offset);
@@ -541,7 +541,7 @@ TEST(starts_of_longer_layouts) {
   model_free(&model);
 }
 
-/* More records in a bucket of 256 bytes than a nibble tells; up to one at each address. */
+/* More records in a bucket of 256 bytes than a nibble counts; up to one at each address. */
 TEST(full_buckets) {
   static const uint32_t counts[] = {14, 15, 16, 17, 100, 255, 256, 300, 1000};
   for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -556,7 +556,7 @@ TEST(full_buckets) {
   }
 }
 
-/* So many layouts that two bytes don't reach all of them. */
+/* More layouts than two bytes can number. */
 TEST(layouts_at_even_places) {
   for (uint32_t functions = 4000; functions <= 16000; functions *= 2) {
     struct model model = {0};
@@ -575,7 +575,7 @@ TEST(layouts_at_even_places) {
   }
 }
 
-/* Few layouts that don't fit the widths that suit the others. */
+/* Few layouts in excess of the others' widths. */
 TEST(long_heads) {
   struct model model = {0};
   for (uint32_t i = 0; i < 300; i++) {
@@ -734,7 +734,7 @@ static void copy_backwards(const struct model *from, struct model *to) {
   }
 }
 
-/* What is said decides on the bytes, not the order in which it is said. */
+/* The content decides on the bytes, independent of the order of adding it. */
 TEST(equal_contents_give_equal_bytes) {
   for (uint64_t seed = 1; seed <= 60; seed++) {
     struct model model = {0}, backwards = {0};

@@ -1,5 +1,5 @@
 /* packed_broken.c - tests that hostile bytes are survived: a table that is cut, changed, or whose
- * header lies is refused, or answers without a step outside of its bytes. (Sanitizers see those:
+ * header lies is refused, or answers with all reads inside its bytes. (Sanitizers see those:
  * each table is in a block of exactly its size.)
  */
 #include "format/packed_write.h"
@@ -37,7 +37,7 @@ static void count_visit(void *context, struct stackpack_location base,
   ++*(size_t *)context;
 }
 
-/* Asks a table for all that it has to say of a record. The number of what it said. */
+/* Asks a table for all that it has to say of a record. The number of its answer. */
 static size_t read_record(const struct stackpack_record *record, void *space) {
   size_t count = 0;
   struct stackpack_location base, derived;
@@ -98,7 +98,7 @@ static enum stackpack_error open_and_read(const uint8_t *bytes, size_t size) {
   return error;
 }
 
-/* Reads a table whose body has been damaged: it may be refused, but not for another reason. */
+/* Reads a table whose body has been damaged: it may be refused, for this reason alone. */
 static void read_damaged(const struct packed_model *packed) {
   const enum stackpack_error error = open_and_read(packed->bytes, packed->size);
   ck_assert(error == STACKPACK_OK || error == STACKPACK_BAD_TABLE);
@@ -136,7 +136,7 @@ TEST(any_bit_of_the_header) {
   packed_model_free(&packed);
 }
 
-/* The header says nothing of what follows it, but the table's checksum does. */
+/* The header leaves the bytes after it open, but the table's checksum covers them. */
 TEST(bits_after_the_header) {
   enum { BITS = 400 };
   struct packed_model packed = generated(3, 20);
@@ -211,7 +211,7 @@ TEST(other_magic_numbers_and_versions) {
   packed_model_free(&packed);
 }
 
-/* A part that must be known is refused; another one is passed over. */
+/* An unknown mandatory part is refused; another one is passed over. */
 TEST(unknown_parts) {
   struct packed_model packed = generated(5, 20);
   const uint16_t size = header_size_of(&packed);

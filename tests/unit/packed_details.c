@@ -91,7 +91,7 @@ static void add_all(struct model_record *record, uint32_t n) {
   add_live_outs(record, n);
 }
 
-/* Every third record is no statepoint: it has no convention, flags and deopt state. */
+/* Every third record is no statepoint: it lacks convention, flags and deopt state. */
 static void add_plain(struct model_record *record, uint32_t n) {
   if (n % 3 != 0) {
     record->calling_convention = 9;
@@ -153,7 +153,7 @@ TEST(one_record_differs) { check(2 * BLOCK + 10, add_last_only); }
 
 /* ---- Nothing to keep ------------------------------------------------------------------------ */
 
-/* What all records share takes no space, and no decompressor. */
+/* Values shared by all records take no space, and no decompressor. */
 static void check_shared(detailer *add_details) {
   struct model model = {0};
   build(&model, 50, add_details);
@@ -202,7 +202,7 @@ static void add_large(struct model_record *record, uint32_t n) {
 
 TEST(the_largest_deopt_state_and_live_outs) { check(6, add_large); }
 
-/* Values at the same index count up, also after those that the format remembers. */
+/* Values at the same index count up, also after the ones that the format remembers. */
 static void add_counting(struct model_record *record, uint32_t n) {
   for (uint32_t i = 0; i < 40; i++)
     model_list_add(&record->deopt,
@@ -317,7 +317,7 @@ TEST(wrong_results_of_a_decompressor) {
   model_free(&model);
 }
 
-/* Random bytes instead of a block: nothing that is read may be outside of it. */
+/* Random bytes instead of a block: all reads must stay inside it. */
 static struct numbers garbage = {77};
 
 static size_t decompress_to_garbage(void *destination, size_t capacity, const void *source,

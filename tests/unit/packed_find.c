@@ -1,9 +1,9 @@
 /* packed_find.c - tests look-ups in texts that are small enough to be asked for every address.
  *
- * The tables are packed from models of code: functions with many calls next to those with none,
- * gaps, functions that overlap, several records at one address. What is asked: packed_find against
- * the model, and the short cut against the long way, with the processor's own instructions and
- * without.
+ * The tables are packed from models of code: functions with many calls next to functions without
+ * calls, gaps, functions that overlap, several records at one address. What is asked: packed_find
+ * against the model, and the short cut against the long way, with the processor's own instructions
+ * and without.
  */
 #include "model_check.h"
 #include "numbers.h"

@@ -1,5 +1,5 @@
-/* packed_frames.c - tests the part of a packed table that tells of frames: what is written is read again, for
- * any functions and records; and broken bytes lead nowhere outside.
+/* packed_frames.c - tests the part of a packed table on frames: the written facts are read again,
+ * for any functions and records; and reads of broken bytes stay inside.
  */
 #include "bytes.h"
 #include "format/bits.h"
@@ -127,7 +127,7 @@ TEST(one_shape_takes_no_bits) {
 }
 
 /* Any facts that compilers might make: sizes, shapes, frame pointers, lost registers, pushed arguments,
- * frames of which nothing is known, functions without records. */
+ * unknown frames, functions without records. */
 static struct frame_facts any_facts(struct numbers *numbers, uint64_t size, unsigned variety) {
   struct frame_facts facts =
       usual(size == UINT64_MAX ? 0 : size, (unsigned)numbers_below(numbers, variety));
@@ -182,7 +182,7 @@ TEST(any_program) {
   }
 }
 
-/* What there is no room for in the form is not known, not wrong. */
+/* Facts beyond the form's limits become unknown, never wrong. */
 TEST(facts_without_room) {
   const struct frame_facts good = usual(24, 2);
   struct frame_facts bad[] = {good, good, good, good, good, good, good, good, good};
@@ -213,7 +213,7 @@ TEST(facts_without_room) {
   }
 }
 
-/* Whatever is read from broken bytes is inside. */
+/* Everything read from broken bytes is inside. */
 static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint32_t records) {
   struct frames_part part;
   volatile uint64_t sum = 0;
@@ -253,7 +253,7 @@ TEST(broken_bytes) {
   }
 }
 
-/* A look-up finds exceptions only where they are in order: other ones are told from these. */
+/* A look-up finds exceptions only where they are in order: others are computed from these. */
 TEST(exceptions_out_of_order) {
   struct program program;
   struct frames_part part;

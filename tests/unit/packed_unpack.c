@@ -63,8 +63,8 @@ static bool same_record(const struct safepoints *a, const struct safepoint *x,
          same_live_outs(a, x->live_outs, b, y->live_outs);
 }
 
-/* Whether two finished tables say the same. (Where functions end is not compared: what a packed
- * table keeps of it is what the three answers need.) */
+/* Whether two finished tables say the same. (Where functions end is not compared: a packed table
+ * keeps enough of it for the three answers.) */
 static bool same_tables(const struct safepoints *a, const struct safepoints *b) {
   bool same = a->function_count == b->function_count && a->record_count == b->record_count;
   for (uint32_t i = 0; i < a->function_count && same; i++)
@@ -140,7 +140,7 @@ TEST(an_empty_table) {
   check(1, 0, test_compress);
 }
 
-/* 100,000 records share a chain of 50,000 groups in which nothing is live: 5 * 10^9 steps in half a megabyte. */
+/* 100,000 records share a chain of 50,000 empty groups: 5 * 10^9 steps in half a megabyte. */
 TEST(long_chains_of_groups) {
   enum { RECORDS = 100000, GROUPS = 50000, NEXT_WIDTH = 8, NEXT_FLAG = 2 };
   struct model model = {0};
@@ -237,7 +237,7 @@ TEST(details_without_a_decompressor) {
   subject_free(&subject);
 }
 
-/* Damaged bytes give an error that is named, or a table; and what is a table can be packed. */
+/* Damaged bytes give an error that is named, or a table; and each table can be packed. */
 TEST(damaged_tables) {
   struct numbers numbers = {3};
   unsigned refused = 0;
@@ -284,7 +284,7 @@ static bool count_too_many(const struct subject *subject) {
   return nibble(&leaf, PACKED_BUCKETS - 1) < PACKED_BUCKET_FULL - 1;
 }
 
-/* A bucket is full, by a count that the directory doesn't tell of. */
+/* A bucket is full, by a count missing in the directory. */
 static bool count_a_full_one(const struct subject *subject) {
   const struct packed_leaf leaf = leaf_of(subject, 0);
   place_of(subject, subject->packed.leaves)[7] |= 0xf0;
@@ -301,7 +301,7 @@ static bool exceed(const struct subject *subject, const uint8_t *numbers, size_t
   return true;
 }
 
-/* The last record of a bucket stands in the empty one that follows. */
+/* The last record of a bucket is in the empty one that follows. */
 static bool move_record(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   for (uint32_t i = 0; i < packed->leaf_count; i++) {
@@ -317,7 +317,7 @@ static bool move_record(const struct subject *subject) {
   return false;
 }
 
-/* The last stretch of a leaf starts in the next one, in which none does. */
+/* The last stretch of a leaf starts in the next one, an empty one. */
 static bool move_start(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   for (uint32_t i = 0; i + 1 < packed->leaf_count; i++) {
@@ -342,7 +342,7 @@ static bool move_last_start(const struct subject *subject) {
   return true;
 }
 
-/* Adds to the bytes of an entry of the directory in which position and full buckets are. */
+/* Adds to the directory entry's bytes of position and full buckets. */
 static void add_to_entry(const struct subject *subject, uint32_t number, uint64_t sum) {
   const struct packed_table *packed = &subject->packed;
   uint8_t *rest =
@@ -351,7 +351,7 @@ static void add_to_entry(const struct subject *subject, uint32_t number, uint64_
   memcpy(rest, &word, sizeof word);
 }
 
-/* The first leaf doesn't start where the part does. */
+/* The first leaf starts elsewhere than the part. */
 static bool move_leaves(const struct subject *subject) {
   const struct packed_table *packed = &subject->packed;
   for (uint32_t i = 0; i <= packed->leaf_count && packed->full_mask != 0; i++)
@@ -462,7 +462,8 @@ static struct safepoints same_deopt(uint32_t records) {
   return table;
 }
 
-/* Some KB whose details would be gigabytes are refused; what is large, but might be, isn't. */
+/* Some KB whose details would be gigabytes are refused; large, but possible, values are
+ * accepted. */
 TEST(details_that_expand) {
   static const struct {
     uint32_t records;

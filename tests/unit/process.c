@@ -56,9 +56,9 @@ TEST(the_raw_section_of_this_program) {
   stackpack_process_close(&process);
 }
 
-/* Where the functions end is known from this file's unwind table, and the padding up to the next multiple
- * of 16 is theirs. A return address without a record is
- * in the function of the byte before it, which holds the call. */
+/* The functions' ends are in this file's unwind table, and the padding up to the next multiple
+ * of 16 is theirs. A return address without a record is in the function of the byte before it, the
+ * call's last. */
 TEST(the_three_answers) {
   open_process();
   ck_assert_int_eq(answer((uintptr_t)managed_outer + 1), STACKPACK_NOT_SAFEPOINT);
@@ -234,7 +234,7 @@ static void count_pair(void *count, struct stackpack_location base,
   ++*(unsigned *)count;
 }
 
-/* A cache doesn't outlive the modules that its records are of. */
+/* A cache ends with the modules of its records. */
 TEST(a_cache_forgets_modules) {
   enum { SHIFT = 4 };
   static uint64_t memory[(STACKPACK_CACHE_LINE << SHIFT) / sizeof(uint64_t)];
@@ -321,7 +321,7 @@ TEST(a_library_too_many) {
   dlclose(library);
 }
 
-/* All others are served, and nothing is said to be unmanaged in the one that is broken. */
+/* All others are served, and in the broken one all addresses may be managed. */
 TEST(a_broken_library) {
   uintptr_t base, address;
   open_process();
@@ -351,7 +351,7 @@ TEST(a_broken_library) {
 static atomic_bool stop, is_inside;
 static atomic_ulong found_records;
 
-/* Looks up in whatever is loaded; what is found between enter and leave must stay readable. */
+/* Looks up in the loaded modules; an answer between enter and leave must stay readable. */
 static void *look_up(void *library_base) {
   while (!atomic_load(&stop)) {
     struct stackpack_record record;
@@ -390,7 +390,7 @@ static void *stay_inside(void *unused) {
   return NULL;
 }
 
-/* The child has neither the thread between enter and leave, nor the one that updates. */
+/* The child lacks both the thread between enter and leave, and the one that updates. */
 TEST(children_of_fork_have_one_thread) {
   enum { CHILDREN = 40 };
   pthread_t reader, writer;

@@ -3,9 +3,9 @@
  *
  *   void *managed_outer(void *reference, void (*callback)(void));
  *
- * managed_outer keeps the reference in a slot over the call to managed_inner, which does the same
- * over the call to the callback. Each returns what its slot holds afterwards; the outer one's
- * return value is the sum of both.
+ * managed_outer keeps the reference in a slot over the call to managed_inner, and managed_inner
+ * does the same over the call to the callback. Each returns its slot's value afterwards; the
+ * outer one's return value is the sum of both.
  */
 	.text
 	.globl	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end

@@ -1,5 +1,5 @@
-/* process_without.c - tests the functions for the running process in a program that has no stack
- * maps: it opens, finds nothing, and can be updated later.
+/* process_without.c - tests the functions for the running process in a program that lacks stack
+ * maps: it opens, misses, and can be updated later.
  */
 #include "runtime/stackpack.h"
 #include "suite.h"

@@ -1,4 +1,4 @@
-/* reach.c - tests what leads to a goal: on hand-made graphs, and on random ones against a search that
+/* reach.c - tests the ways to a goal: on hand-made graphs, and on random ones against a search that
  * is too simple to be wrong.
  */
 #include "tool/calls/reach.h"

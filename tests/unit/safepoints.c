@@ -1,5 +1,5 @@
-/* safepoints.c - tests format/safepoints.h: how a statepoint is told from other records, the order
- * of functions and records, what is merged and what is left out, and where functions end.
+/* safepoints.c - tests format/safepoints.h: the recognition of statepoints among records, the order
+ * of functions and records, merged and omitted ones, and the functions' ends.
  */
 #include "format/safepoints.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the section in `bytes`, which is freed. */
+/* Adds the section in `bytes`, and frees them. */
 static bool add(struct safepoints *table, struct bytes *bytes, enum statepoint_rule rule) {
   uint8_t *exact = bytes_exact(bytes->data, bytes->size);
   const bool ok =
@@ -23,7 +23,7 @@ static bool add(struct safepoints *table, struct bytes *bytes, enum statepoint_r
 
 /* ---- The form of a statepoint --------------------------------------------------------------- */
 
-/* What a record was read as: counts of locations. */
+/* The reading of a record: counts of locations. */
 struct form {
   enum safepoint_kind kind;
   unsigned deopt, pairs, list;
@@ -103,7 +103,7 @@ static void check_statepoint(const char *letters, unsigned deopt, unsigned pairs
   check_form(letters, STATEPOINTS_ALL, expected);
 }
 
-/* Not a statepoint, whatever is asked for. */
+/* Another kind than a statepoint, for every option. */
 static void check_plain(const char *letters) {
   const struct form expected = {SAFEPOINT_STACKMAP, 0, 0, (unsigned)strlen(letters)};
   check_form(letters, STATEPOINTS_AUTO, expected);
@@ -248,7 +248,7 @@ TEST(the_order_of_locations) {
     }
 }
 
-/* Pairs are a set: their order, and how often one is listed, mean nothing. */
+/* Pairs are a set: their order and repetitions are irrelevant. */
 TEST(live_sets_are_sets) {
   struct safepoints table = {0};
   uint64_t slots[3], items[8];
@@ -376,7 +376,7 @@ TEST(what_makes_records_different) {
   safepoints_free(&table);
 }
 
-/* The order of records at one address is that of their contents, not that of the section. */
+/* The order of records at one address follows their contents rather than the section. */
 TEST(order_does_not_depend_on_the_input) {
   for (int turned = 0; turned < 2; turned++) {
     struct bytes bytes = {0};
@@ -547,8 +547,8 @@ static void close_gaps(struct safepoints *table, struct code_range *unwound, siz
 }
 
 /* Functions at multiples of 16: the first ends 15 bytes before the next one's start, this one 16
- * bytes before the third, where another function fits in, and the third just where the last starts,
- * of whose end nothing is known. */
+ * bytes before the third, where another function fits in, and the third just where the last starts:
+ * this one's end is unknown. */
 TEST(gaps_that_no_function_fits_in_are_closed) {
   struct safepoints table = {0};
   struct bytes bytes = {0};
@@ -565,7 +565,7 @@ TEST(gaps_that_no_function_fits_in_are_closed) {
   safepoints_free(&table);
 }
 
-/* Two functions 64 bytes apart, which is chance, and two that are not aligned at all. */
+/* Two functions 64 bytes apart, by chance, and two unaligned ones. */
 TEST(other_gaps_stay) {
   static const uint64_t distances[] = {0x40, 0x21}, gaps[] = {16, 1};
   for (unsigned i = 0; i < 2; i++) {
@@ -583,8 +583,8 @@ TEST(other_gaps_stay) {
   }
 }
 
-/* A small function without stack maps, not aligned, stands in the gap: only the unwind table knows
- * it, or only the symbols do. A frame of it isn't managed. */
+/* A small, unaligned function without stack maps is in the gap: only the unwind table has it, or
+ * only the symbols do. Its frames are native. */
 TEST(gaps_with_other_code_stay) {
   for (unsigned known = 0; known < 2; known++) {
     struct safepoints table = {0};
@@ -619,7 +619,7 @@ static void make_for_removal(struct safepoints *table) {
   safepoints_set_ends(table, ranges, 2);
 }
 
-/* What a packed table of these records answers. */
+/* The answers of a packed table of these records. */
 static enum packed_answer answer(const struct safepoints *table, uint64_t address) {
   struct packed_table packed;
   struct packed_record record;
@@ -650,7 +650,7 @@ TEST(removed_records_are_no_safepoints) {
   safepoints_free(&table);
 }
 
-/* A record at a function's end, or of one whose end isn't known, takes its address with it. */
+/* A record at a function's end, or of one with an unknown end, takes its address with it. */
 TEST(removed_records_stay_inside_their_functions) {
   struct safepoints table = {0};
   static const bool all[6] = {true, true, true, true, true, true};

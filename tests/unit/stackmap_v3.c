@@ -73,7 +73,7 @@ static struct section section_at_record(struct bytes *bytes, struct stackmap_v3_
   return section;
 }
 
-/* Nothing follows, and nothing is wrong. */
+/* The section ends here, and is valid. */
 static void section_end(struct section *section) {
   ck_assert(!stackmap_v3_next_map(&section->reader));
   ck_assert_ptr_null(section->reader.error);
@@ -197,7 +197,7 @@ TEST(every_location_kind) {
   section_close(&section);
 }
 
-/* LLVM doesn't pool these, but what another producer pools is the same constant. */
+/* LLVM writes these in place, but another producer's pooled value is the same constant. */
 TEST(small_constants_in_the_pool) {
   static const uint64_t values[] = {0, 1, INT32_MAX};
   struct bytes bytes = {0};
@@ -391,7 +391,7 @@ static struct bytes usual_map(void) {
   return bytes;
 }
 
-/* Cut anywhere: an error, unless nothing but zeros is missing. */
+/* Cut anywhere: an error, unless only zeros are missing. */
 TEST(truncated_anywhere) {
   struct bytes bytes = usual_map();
   for (size_t size = 1; size < bytes.size; size++) {

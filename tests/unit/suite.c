@@ -1,4 +1,4 @@
-/* suite.c - the main function of every unit-test program: runs the tests, prints those that failed
+/* suite.c - the main function of every unit-test program: runs the tests, prints the failed ones
  * and a line of sums. */
 #include "suite.h"
 

@@ -1,14 +1,14 @@
-/* suite.h - how a unit-test program tells of its tests.
+/* suite.h - how a unit-test program declares its tests.
  *
  * A program is one suite, of the program's name. Each test, TEST(name) and a block, runs in a process
- * of its own unless CK_FORK=no is set, so no test may rely on another one.
+ * of its own unless CK_FORK=no is set, so each test must be independent.
  */
 #ifndef STACKPACK_TEST_SUITE_H
 #define STACKPACK_TEST_SUITE_H
 
 #include <check.h>
 
-/* Puts the test into a section of pointers to tests, which suite.c goes through. */
+/* Puts the test into a section of pointers to tests; suite.c goes through it. */
 #define TEST(name)                                                                                 \
   static void name(int);                                                                           \
   __attribute__((section("unit_tests"), used)) static const TTest *const name##_entry =            \

@@ -1,5 +1,5 @@
-/* table.c - tests the functions of stackpack.h for one table: what they promise beyond the answers,
- * which packed.c and property.c compare.
+/* table.c - tests the functions of stackpack.h for one table: their promises beyond the answers;
+ * packed.c and property.c compare these.
  */
 #include "format/packed_write.h"
 #include "generator.h"
@@ -210,7 +210,7 @@ TEST(errno_is_left_alone) {
   packed_model_free(&packed);
 }
 
-/* The same bytes answer for any address at which they stand. */
+/* The same bytes answer at any address. */
 TEST(opened_at_any_address) {
   static const uint64_t addresses[] = {0, 8, 0x200000, 0x7fffffffff00, UINT64_MAX - 7};
   struct packed_model packed = example();

@@ -1,8 +1,8 @@
 /* unwinder.c - tests single steps of the unwinder, in this very program.
  *
  * The main test runs code one instruction at a time, with the processor's trap flag, and unwinds at
- * every instruction: in prologues and epilogues, in the stubs through which libraries are called, and
- * in the C library. From each it must get to the same frame, and find the same registers.
+ * every instruction: in prologues and epilogues, in the stubs for calls of libraries, and in the C
+ * library. From each it must get to the same frame, and find the same registers.
  */
 #include "runtime/stackpack_unwind.h"
 #include "suite.h"
@@ -35,8 +35,8 @@ static uintptr_t value_of(const struct stackpack_context *context, unsigned reg)
 
 /* ---- At every instruction ---- */
 
-/* Calls function(argument) one instruction at a time, with known values in the registers that a call
- * preserves. anchor_pc and anchor_sp are what an unwinder must come to. */
+/* Calls function(argument) one instruction at a time, with fixed values in the callee-saved
+ * registers. anchor_pc and anchor_sp are an unwinder's expected end. */
 long call_stepping(long (*function)(long), long argument);
 extern const char anchor_return[], anchor_end[];
 static volatile uintptr_t anchor_sp __attribute__((used)); /* written by the assembly */
@@ -80,7 +80,7 @@ __asm__(".text\n"
         ".cfi_endproc\n"
         ".size call_stepping, . - call_stepping\n");
 
-/* What went wrong at the first instruction where something did. */
+/* The first fault. */
 static struct {
   unsigned long steps, good, deepest, doubled;
   uintptr_t bad_pc, stopped_at;
@@ -94,8 +94,8 @@ static const unsigned preserved[] = {STACKPACK_RBX, STACKPACK_RBP, STACKPACK_R12
 enum { PRESERVED = sizeof preserved / sizeof *preserved };
 static uintptr_t expected[PRESERVED];
 
-/* Whether the registers are those of the anchor. They get other values then, which must be there at
- * the next instruction: whatever of them the interrupted function has saved, or restored already. */
+/* Whether the registers equal the anchor's. They get other values then, expected at the next
+ * instruction: the interrupted function may have saved, or restored, any of them already. */
 static const char *check_anchor(const struct stackpack_context *context) {
   if (context->stack_pointer != anchor_sp)
     return "another stack pointer";
@@ -114,7 +114,7 @@ static const char *check_anchor(const struct stackpack_context *context) {
   return NULL;
 }
 
-/* Unwinds to the anchor; NULL, or what is wrong. */
+/* Unwinds to the anchor; NULL, or the fault. */
 static const char *unwind_to_anchor(struct stackpack_context *context) {
   enum stackpack_unwound result = STACKPACK_UNWOUND;
   for (unsigned long depth = 0; result == STACKPACK_UNWOUND && context->stack_pointer <= anchor_sp;
@@ -193,7 +193,7 @@ TEST(at_every_instruction) {
 
 /* ---- Hand-made stacks ---- */
 
-/* Functions that are never called. Of each, the frame in the middle is what the rules say. */
+/* Functions that are never called. Of each, the frame in the middle agrees with the rules. */
 extern const char pushes[], framed[], computed[], untouched[];
 __asm__(".text\n"
         ".cfi_startproc\n"
@@ -223,7 +223,7 @@ __asm__(".text\n"
         "untouched: ud2\n"
         ".cfi_endproc\n");
 
-/* A stack that ends where nothing can be read. */
+/* A stack that ends at unreadable memory. */
 enum { WORDS = 512, BYTES = 4096 };
 static uintptr_t *make_stack(void) {
   uintptr_t *words =
@@ -340,7 +340,7 @@ TEST(out_of_the_stack) {
     stackpack_context_set(&context, STACKPACK_RBP, wild[i] - 8);
     expect_not_unwound(context, STACKPACK_UNWINDER_OUT_OF_STACK);
   }
-  stack.low = (uintptr_t)&words[4]; /* of what `pushes` saves, %r15 is below */
+  stack.low = (uintptr_t)&words[4]; /* %r15, saved by `pushes`, is below */
   expect_not_unwound(context_at(pushes, words), STACKPACK_UNWINDER_OUT_OF_STACK);
   end_stack();
 }
@@ -378,8 +378,8 @@ TEST(many_call_sites) {
 
 /* ---- A call that lets registers be updated ---- */
 
-/* Calls stackpack_unwinder_call(update, NULL) with 1 to 6 in the registers, and adds up what they are
- * then, each in a digit of its own. */
+/* Calls stackpack_unwinder_call(update, NULL) with 1 to 6 in the registers, and adds up their
+ * values, each in a digit of its own. */
 extern uint64_t call_with_registers(void (*update)(struct stackpack_context *, void *));
 __asm__(".text\n"
         ".type call_with_registers, @function\n"

@@ -1,4 +1,4 @@
-/* walk_steps.c - tests walks over hand-made stacks: which frames they meet, and how they end. Most of
+/* walk_steps.c - tests walks over hand-made stacks: their frames, and their ends. Most of
  * the stacks are broken.
  *
  * The functions are numbers only. A stack is an array of words; frames lie in it as code would have
@@ -25,15 +25,15 @@ enum {
   NO_POINT = 0x1020, /* managed, but no safepoint */
   PLAIN = 0x9090,    /* of 72 bytes; roots in each slot from stack pointer + 8 to + 64 */
   NATIVE = 0xa000,
-  /* Of these, LLVM's size is all that is known; of those above that have a size, that it is right, but not what they have
-   * done with registers. */
+  /* Of these, only LLVM's size is known; for the sized ones above, that the size is right; their
+   * use of registers stays unknown. */
   UNCHECKED = 0x54010, /* of 24 bytes; a root as in SMALL */
   UNSURE = 0x55010,    /* of 56 bytes, no roots */
   KEEPER = 0x56010,    /* of 8 bytes; a root in %rbx */
-  /* Of these, unwind tables tell. */
+  /* These have unwind tables. */
   SAVER = 0x50010,   /* in a frame of 24 bytes, with %rbx in the highest; a root at stack pointer */
   HOLDER = 0x51010,  /* of 8 bytes; a root in %rbx */
-  POINTED = 0x52010, /* goes by %rbp, which is saved; a root at %rbp - 8 */
+  POINTED = 0x52010, /* goes by the saved %rbp; a root at %rbp - 8 */
   PUSHED = 0x53010,  /* of 24 bytes, and 16 more that LLVM doesn't count */
   HUGE = 0x57010,    /* of HUGE_SIZE bytes, with %rbx in the highest */
   FIRST_OF_MANY =
@@ -57,7 +57,7 @@ static void add(struct model *model, uint64_t return_address, uint64_t frame_siz
 
 enum { RETURN = 16 };
 
-/* The facts of one of the functions of which unwind tables tell. False: it is none. */
+/* The facts of one of the functions with unwind tables. False: it is none. */
 static bool facts_of(uint64_t address, struct frame_facts *facts) {
   *facts = (struct frame_facts){.cfa_register = STACKPACK_RSP,
                                 .return_register = RETURN,
@@ -91,7 +91,7 @@ static bool facts_of(uint64_t address, struct frame_facts *facts) {
   }
 }
 
-/* As the code of a function without unwind tables tells. */
+/* As read from the code of a function without unwind tables. */
 static bool size_tells(const struct safepoints *table, uint32_t record, struct frame_facts *facts) {
   const uint64_t size = table->functions[table->records[record].function].frame_size;
   const uint64_t address = table->records[record].address;
@@ -126,8 +126,8 @@ static void open_table(void) {
       model_location(STACKPACK_INDIRECT, 8, STACKPACK_RBX, 16));
   add(&model, VECTOR, 40, model_location(STACKPACK_INDIRECT, 16, STACKPACK_RSP, 8));
   add(&model, HALF, 8, model_location(STACKPACK_INDIRECT, 4, STACKPACK_RSP, 0));
-  /* With many slots of the usual kind, records that have only such ones are those of the usual
-   * layouts, which a cache remembers. */
+  /* With many slots of the usual kind, records that have only such ones have the usual layouts, and
+   * a cache remembers these. */
   add(&model, PLAIN, 72, model_slot(8));
   for (int32_t slot = 16; slot <= 64; slot += 8)
     model_add_pair(&model.records[model.record_count - 1], model_slot(slot), model_slot(slot));
@@ -187,7 +187,7 @@ static struct stackpack_walk start_managed(const struct stackpack_walker *walker
   return walk;
 }
 
-/* The walk is at an end, and stays there, whatever it is asked. */
+/* The walk is at an end, and stays there, for every further call. */
 static void expect_end(struct stackpack_walk *walk, enum stackpack_walk_answer answer) {
   struct stackpack_root root;
   for (unsigned i = 0; i < 3; i++) {
@@ -215,7 +215,7 @@ static struct stackpack_cache open_cache(unsigned shift) {
   return cache;
 }
 
-/* Without a cache, and by way of one when it is empty and when it isn't. */
+/* Directly, and by way of a cache, an empty one and a filled one. */
 TEST(frames_by_size) {
   struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -239,7 +239,7 @@ TEST(frames_by_size) {
   }
 }
 
-/* What the frames' sizes lead to may be wrong: so a native frame may not be one. */
+/* The frames' sizes may be wrong: so an apparent native frame may be another one. */
 TEST(frames_by_sizes_that_arent_checked) {
   struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -290,7 +290,7 @@ static void expect_same_context(const struct stackpack_context *a,
       ck_assert_uint_eq(a->registers[reg], b->registers[reg]);
 }
 
-/* What two walks of the same stack find, frame by frame, to the end. */
+/* The frames of two walks of the same stack, one by one, to the end. */
 static void expect_same_walk(const struct stackpack_walker *a, const struct stackpack_walker *b,
                              uintptr_t pc, struct stackpack_registers *registers) {
   struct stackpack_walk x = start(a, pc, 1, registers), y = start(b, pc, 1, registers);
@@ -308,9 +308,10 @@ static void expect_same_walk(const struct stackpack_walker *a, const struct stac
   } while (stackpack_walk_is_frame(answer));
 }
 
-/* The same frames with a cache: one that is too small for all, and one that isn't. What is known of registers is the same,
- * too; frames are told from one, and the words that it is loaded from may be addresses in the stack. Or many more
- * functions call each other than a small cache has room for. */
+/* The same frames with a cache: one that is too small for all, and a large enough one. The facts on
+ * registers are the same, too; frames are computed from one, and the words that it is loaded from
+ * may be addresses in the stack. Or many more functions call each other than a small cache has
+ * room for. */
 static void expect_same_walks(unsigned shift, uint64_t seed, bool many) {
   static const uintptr_t points[] = {SMALL,   SAVER, POINTED, PUSHED, HOLDER,
                                      POINTED, LARGE, SAVED,   PLAIN,  NATIVE};
@@ -378,7 +379,7 @@ TEST(a_cache_that_forgets_under_way) {
   }
 }
 
-/* A frame that is too large for what a cache has of it. */
+/* A frame that is too large for a cache's entry. */
 TEST(a_huge_frame) {
   static uintptr_t stack[HUGE_SIZE / sizeof(uintptr_t) + 16];
   const struct stackpack_stack bounds = {(uintptr_t)stack, (uintptr_t)stack + sizeof stack};
@@ -437,7 +438,7 @@ TEST(no_safepoint) {
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
 }
 
-/* A native function that ends in a call of one that doesn't return, with a managed one after it: the
+/* A native function that ends in a noreturn call, with a managed one after it: the
  * return address is that one's start. As an exact address it is no safepoint. */
 TEST(a_return_address_at_a_start) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -480,7 +481,7 @@ TEST(an_unknown_size_needs_more) {
   expect_end(&walk, STACKPACK_WALK_SIZE_UNKNOWN);
 }
 
-/* The youngest frame's %rbp is known from the stub: such a frame always keeps it. */
+/* The youngest frame's %rbp comes from the stub: such a frame always keeps it. */
 TEST(an_unknown_size_with_a_frame_pointer) {
   struct stackpack_registers registers = {.known = STACKPACK_PRESERVED_REGISTERS};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -496,7 +497,7 @@ TEST(an_unknown_size_with_a_frame_pointer) {
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 26);
 }
 
-/* ---- By what unwind tables tell ---- */
+/* ---- By unwind tables ---- */
 
 /* A register goes through a frame that saves it, and through one that leaves it alone. */
 TEST(a_register_that_is_saved) {
@@ -538,7 +539,7 @@ TEST(frames_by_a_register) {
   expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
 }
 
-/* Registers that hold no frame's end. */
+/* Registers of other values than a frame's end. */
 TEST(broken_registers) {
   static const struct {
     intptr_t word; /* of the stack */
@@ -547,7 +548,7 @@ TEST(broken_registers) {
   } cases[] = {
       {20, 4, STACKPACK_WALK_MISALIGNED},
       {-2, 0, STACKPACK_WALK_NO_PROGRESS},  /* the frame would end at the stack pointer */
-      {-1, 0, STACKPACK_WALK_OUT_OF_STACK}, /* no room for what it has saved */
+      {-1, 0, STACKPACK_WALK_OUT_OF_STACK}, /* too small for its saved registers */
       {WORDS - 1, 0, STACKPACK_WALK_OUT_OF_STACK},
       {WORDS - 2, 0, STACKPACK_WALK_END},
   };
@@ -639,7 +640,7 @@ TEST(no_frame_pointer) {
   expect_end(&walk, STACKPACK_WALK_NO_FRAME_POINTER);
 }
 
-/* A frame pointer that isn't one: a value that a function without frame pointer left there. */
+/* A false frame pointer: a value that a function without frame pointer left there. */
 TEST(broken_chains) {
   static const struct {
     unsigned from; /* the word that is smashed */
@@ -674,7 +675,7 @@ TEST(broken_chains) {
 
 /* ---- By unwinding ---- */
 
-/* An unwinder that knows one stack: the contexts above the youngest. */
+/* An unwinder for one stack: the contexts above the youngest. */
 struct script {
   const struct stackpack_context *contexts;
   unsigned count, calls;
@@ -718,7 +719,7 @@ TEST(frames_by_unwinding) {
   ck_assert_uint_eq(script.calls, 4);
 }
 
-/* The unwinder is asked for managed frames of which nothing is known. */
+/* The unwinder is asked for unknown managed frames. */
 TEST(unknown_frames_by_unwinding) {
   const struct stackpack_context contexts[] = {
       scripted(UNCHECKED, 5, 2, 3), scripted(UNSIZED, 9, 7, 8), scripted(UNCHECKED, 30, 7, 29),
@@ -808,7 +809,8 @@ TEST(a_base_register_of_the_stub) {
   ck_assert_uint_eq(words[7], 78);
 }
 
-/* Nobody knows where the register is, as a frame in between has taken it: no root is passed over. */
+/* The register's place is unknown, as a frame in between has taken it: the walk stops at the
+ * root. */
 TEST(a_register_that_is_lost) {
   static const uintptr_t points[] = {SAVED, BASED};
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -826,7 +828,7 @@ TEST(a_register_that_is_lost) {
   }
 }
 
-/* The same by way of a cache, which knows all frames beyond: the walk stops at a lost root. */
+/* The same by way of a cache that has all frames beyond: the walk stops at a lost root. */
 TEST(a_register_that_is_lost_with_a_cache) {
   struct stackpack_cache cache = open_cache(SHIFT_LARGE);
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
@@ -851,8 +853,8 @@ TEST(a_register_that_is_lost_with_a_cache) {
   }
 }
 
-/* A register whose value is known, but not where it comes from: an address can be computed by it, but
- * a root in it can't be updated. */
+/* A register with a known value of unknown origin: an address can be computed by it, but updating a
+ * root in it fails. */
 TEST(a_register_that_can_only_be_read) {
   struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
   struct stackpack_context context = stackpack_context_at_call(BASED, (uintptr_t)&words[1], NULL);
@@ -880,7 +882,7 @@ TEST(from_a_signal) {
   registers[REG_RBX] = 77;
   words[2] = NATIVE;
   struct stackpack_context context = stackpack_context_at_signal(&ucontext);
-  /* A call that has returned: its result may be in %rax, as a reference that no record tells of. */
+  /* A call that has returned: its result may be in %rax, as a reference missing in all records. */
   stackpack_walk_start(&walk, &walker, all_words(), &context);
   expect_end(&walk, STACKPACK_WALK_NOT_SAFEPOINT);
   /* A trap that the runtime itself has put there. */

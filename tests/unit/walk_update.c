@@ -1,8 +1,8 @@
 /* walk_update.c - tests the updating of a frame's references against a simple model, on random sets of
  * pairs.
  *
- * The model reads everything first and writes it afterwards: it knows of each place which object it
- * refers to, how far into it, and whether it is a base. So it needs no care about the order. Objects
+ * The model reads everything first and writes it afterwards: it has for each place the referenced
+ * object, the offset in it, and whether it is a base. So the order is irrelevant to it. Objects
  * move from one range of addresses to another, far away; a reference that is forwarded twice, or not
  * at all, is in neither.
  */
@@ -158,7 +158,7 @@ static void update(struct frame *frame, const struct stackpack_walker *walker) {
   struct stackpack_root root;
   stackpack_walk_start(&walk, walker, stack, &context);
   ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
-  if (frame->words % 2 != 0) /* it doesn't matter what was read before */
+  if (frame->words % 2 != 0) /* regardless of earlier reads */
     stackpack_walk_root(&walk, &root);
   ck_assert_int_eq(stackpack_walk_update(&walk, forward, frame), STACKPACK_WALK_MANAGED);
   ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_END);
@@ -214,7 +214,7 @@ TEST(places_of_all_kinds) {
   check_many((struct shape){2, 5, 1, .registers = 70, .aliases = 20, .constants = 10}, rounds);
 }
 
-/* Frames larger than what the update has on hand at once. */
+/* Frames larger than the update's own memory. */
 TEST(many_pairs) {
   const uint64_t rounds = numbers_setting("ROUNDS", 60) / 100 + 1;
   check_many((struct shape){5000, 20, 5, .registers = 10, .aliases = 10, .constants = 5}, rounds);
@@ -223,7 +223,7 @@ TEST(many_pairs) {
   check_many((struct shape){50000, 30000, 500, .registers = 1, .aliases = 0, .constants = 1}, 1);
 }
 
-/* Where the stack ends before a place, or starts after it, nothing is written. */
+/* A place outside the stack's bounds stays unwritten. */
 TEST(places_out_of_the_stack) {
   enum { LOWEST = -1, DERIVED = 3, HIGHEST = 5, WORDS = 8 };
   static const struct model_options options = {.section_address = 0x200000,
