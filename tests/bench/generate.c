@@ -1,17 +1,16 @@
 /* generate.c - makes programs with as many records as one likes, of a real program's kind.
  *
  * generate SAMPLE RECORDS OUTPUT [TEXT-SIZE]: draws functions from the program SAMPLE until there
- * are so many records, and writes an ELF file that has nothing but their stack maps, in the raw
- * form and in as many maps as object files would leave, and the functions' symbols. Its code takes
- * no room in the file. Nothing is kept in memory but the sample and one map, so the size is bounded
- * by the disk only.
+ * are so many records, and writes an ELF file of their stack maps alone, in the raw form and in as
+ * many maps as object files would leave, and the functions' symbols. Its code takes
+ * no room in the file. Memory holds the sample and one map alone, so the disk bounds the size.
  *
  * A program that is N times as large is taken to be like N programs of the sample's kind, linked
- * together. Each function is drawn from those of the sample, with a layout of its own: stack slots
+ * together. Each function is drawn from the sample's, with a layout of its own: stack slots
  * trade places, frames grow, and neighbouring calls trade their live sets. Where the sample's
  * function shares its layout with another one, the drawn one has one of N variants of that layout,
  * so layouts are shared by as many functions as in the sample. The distances between calls are the
- * sample's own, in another order for each function. With TEXT-SIZE, code without safepoints is put
+ * sample's own, in another order for each function. With TEXT-SIZE, code free of safepoints is put
  * between the functions until the text is about so large.
  *
  * The same arguments give the same bytes.
@@ -26,12 +25,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where things are. The section's size is known at the end only, so the text comes far after it. */
+/* Where things are. The section's size is final at the end only, so the text comes far after it. */
 static const uint64_t section_offset = 0x1000, image_address = 0x400000;
 static const uint64_t text_address = 0x1000000000;
 enum { LOCATIONS_MAX = 65535 };
 
-/* What the stack slots of a function become: from[i] is taken for to[i]. */
+/* The new stack slots of a function: from[i] is taken for to[i]. */
 struct slots {
   int64_t *from, *to;
   uint32_t count;
@@ -121,7 +120,7 @@ static uint64_t vary_slots(struct generator *generator, struct numbers *numbers)
   return growth;
 }
 
-/* Which of the function's records has the live set of which: some neighbours trade. */
+/* For each of the function's records, the record with its live set: some neighbours trade. */
 static void vary_live_sets(struct generator *generator, const struct safepoint_function *function,
                            struct numbers *numbers) {
   for (uint32_t i = 1; i < function->records; i++) {

@@ -1,30 +1,30 @@
-/* measure.c - measures all rivals on one program's records, and prints what it found as JSON.
+/* measure.c - measures all rivals on one program's records, and prints the results as JSON.
  *
  * measure RAW PACKED [STACKS]: a program before and after packing, and stacks that were recorded
- * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a small cache and
- * without, and the hash table.
+ * (see record_stacks.c). measure --few ... leaves out all but the packed table, with a small cache
+ * and alone, and the hash table.
  * measure --count RIVAL RAW PACKED [STACKS] makes only one pass of that rival, in counted_pass, for a
- * tool that counts instructions, after a first pass that isn't counted: over the stacks' addresses,
+ * tool that counts instructions, after a first pass, uncounted: over the stacks' addresses,
  * if there are any, or else over all addresses.
  *
- * What can be told from times on a machine that does other things, too: the rivals take turns in
+ * The figures that times give on a machine with other work, too: the rivals take turns in
  * many rounds, each number is a median over the rounds, and long passes count processor time. The
  * columns:
  *
- *   start     from nothing to the first answer, the file's bytes in memory but not in a cache
- *   warm      a look-up and the visit, over all addresses in random order, one after another
+ *   start     from nothing to the first answer, the file's bytes in memory but in no cache warm
+ *        a look-up and the visit, over all addresses in random order, one after another
  *   evicted   the same, alone, after all of the rival's memory was flushed from the caches; but not
  *             its code, as its twin has just looked up a few other addresses
  *   walk      a look-up and the visit, over the return addresses of recorded stacks
  *   walk evicted   the same; the rival's memory is flushed before each stack
  *   lines, pages   cache lines and pages of the rival's memory that a look-up with its visit touches
  *
- * A twin is the same rival once more, in other memory. To flush large memory takes milliseconds, in
- * which the machine does other things, too, and those come into the caches: so what is warm must be
- * warmed after that, and only a twin can do so without touching what was flushed.
+ * A twin is the same rival once more, in other memory. To flush large memory takes milliseconds, and
+ * meanwhile the machine does other things, too, with data that enter the caches: so warm memory
+ * must be warmed after that, and only a twin can do so without touching the flushed memory.
  *
- * The sum of what each rival visits is compared with the records first: a rival that visits anything
- * else is an error, not a result.
+ * The sum of each rival's visits is compared with the records first: a rival that visits anything
+ * else is an error.
  */
 #include "../unit/bytes.h"
 #include "../unit/numbers.h"
@@ -43,7 +43,7 @@
 enum {
   ROUNDS = 11,
   START_ROUNDS = 5,
-  PASS_LOOK_UPS = 50000,   /* at least: a processor learns what comes in a shorter pass */
+  PASS_LOOK_UPS = 50000,   /* at least: a processor learns a shorter pass by heart */
   PASS_ADDRESSES = 200000, /* at most */
   LINEAR_LOOK_UPS = 5,
   EVICTED_LOOK_UPS = 150,
@@ -63,7 +63,7 @@ enum {
 };
 
 struct stacks {
-  uint64_t *addresses; /* those of records only */
+  uint64_t *addresses; /* records' only */
   size_t *ends;        /* of each stack in addresses */
   size_t count, address_count;
 };
@@ -95,7 +95,7 @@ static double read_clock(clockid_t clock) {
 
 static double now(void) { return read_clock(CLOCK_MONOTONIC); }
 
-/* For what takes milliseconds: the time that others have the processor doesn't count. (Reading this
+/* For steps of milliseconds: processor time of this process alone. (Reading this
  * clock is a system call, too slow for a single look-up.) */
 static double processor_time(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
 
@@ -111,7 +111,7 @@ static double median(double *values, size_t count) {
   return values[count / 2];
 }
 
-/* What two readings of the clock cost. */
+/* The cost of two readings of the clock. */
 static double clock_cost(void) {
   double costs[101];
   for (size_t i = 0; i < 101; i++) {
@@ -190,7 +190,7 @@ static double time_start(struct contender *contender, const struct rival *rival,
   return median(times, rounds);
 }
 
-/* Its own function, so that a tool can count what happens in it. */
+/* Its own function, so that a tool can count its instructions. */
 __attribute__((noinline)) static uint64_t counted_pass(const struct contender *contender,
                                                        const struct rival *rival,
                                                        const struct order *order, size_t count) {
@@ -226,8 +226,8 @@ static double time_pass(const struct contender *contender, const struct rival *r
   return (processor_time() - start) / (double)count;
 }
 
-/* Looks up some addresses in a rival's twin, so that the code is in the caches. They are others each
- * time, which no small cache remembers. */
+/* Looks up some addresses in a rival's twin, so that the code is in the caches. They are others
+ * each time, unknown to a small cache. */
 static void warm_code(const struct contender *twin, const struct rival *rival,
                       const struct order *order, size_t number) {
   for (size_t i = 0; i < CODE_LOOK_UPS; i++) {
@@ -307,7 +307,7 @@ struct bench {
   struct stacks stacks;
   struct contender contenders[RIVALS], twins[RIVALS];
   struct result results[RIVALS];
-  const struct rival *const *rivals; /* those that take part */
+  const struct rival *const *rivals; /* the ones that take part */
   size_t rival_count;
 };
 
@@ -436,7 +436,7 @@ static const struct site *find_site(const struct subject *subject, uint64_t addr
   return last != NULL && last->address == address ? last : NULL;
 }
 
-/* Reads one stack, and keeps those of its addresses that have a record. */
+/* Reads one stack, and keeps its addresses with a record. */
 static bool read_stack(struct bench *bench, FILE *file) {
   struct stacks *stacks = &bench->stacks;
   uint64_t count, address;

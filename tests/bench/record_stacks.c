@@ -1,11 +1,11 @@
 /* record_stacks.c - records the return addresses on a running program's stack, thousands of times a
- * second: what a collector would walk if it started then.
+ * second: the stacks that a collector would walk if it started then.
  *
  *   LD_PRELOAD=record_stacks.so RECORD_STACKS=FILE program ...
  *
  * FILE becomes a sequence of stacks, in words of 64 bits: how many return addresses, then these,
  * the youngest frame's first, as link-time addresses of the program. Frames are found by the
- * unwind tables (backtrace, in the GNU C library), so the program needs no frame pointers. All is
+ * unwind tables (backtrace, in the GNU C library), so the program may lack frame pointers. All is
  * kept in memory until the program ends, as a signal may come at any place.
  */
 #include <execinfo.h>
@@ -19,7 +19,7 @@
 
 enum { FRAMES_MAX = 1024, WORDS_MAX = 1 << 23, MICROSECONDS = 250 };
 
-/* A signal handler finds nothing but globals. */
+/* A signal handler finds globals only. */
 static uint64_t *words;
 static volatile size_t used;
 static uint64_t bias;

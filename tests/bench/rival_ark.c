@@ -3,7 +3,7 @@
  * As its source describes it (OpenHarmony, arkcompiler ets_runtime, "ecmascript/stackmap/
  * ark_stackmap.h"): a header of 8 bytes; for each call site 16 bytes, sorted by the first: its
  * offset in the text, where its stack map and its deopt state are, and how many entries they have;
- * then the stack maps, in which a slot is a signed LEB128 number of the offset in words with two
+ * then the stack maps: a slot is a signed LEB128 number of the offset in words with two
  * bits for the register, and a pair is two slots.
  */
 #include "rival.h"

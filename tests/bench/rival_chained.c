@@ -30,7 +30,7 @@ struct bucket {
   uint8_t *first;
 };
 
-/* A slot's number, where it is put if it isn't there. A slot that is both a base and derived from
+/* A slot's number; a missing slot is added. A slot that is both a base and derived from
  * another one is kept as a base only. */
 static int32_t number_of(struct frame_slot *slots, unsigned *count, slot place, int32_t base) {
   for (unsigned i = 0; i < *count; i++)

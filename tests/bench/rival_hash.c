@@ -1,9 +1,9 @@
 /* rival_hash.c - the tables that a user would write: return address -> pairs, built when the program starts, from the
  * raw section.
  *
- * An entry of 24 bytes has all but the pairs, which are in one pool, in the order of the records. For speed, entries
- * are in a hash table: open addressing, linear probing, at most half full. In a sorted array they are found by binary
- * search.
+ * An entry of 24 bytes has all but the pairs: these are in one pool, in the order of the records.
+ * For speed, entries are in a hash table: open addressing, linear probing, at most half full. In a
+ * sorted array they are found by binary search.
  */
 #include "rival.h"
 #include "v3_sites.h"
@@ -21,8 +21,8 @@ static struct entry *entries(const struct contender *contender) {
   return (struct entry *)contender->heap.start;
 }
 
-/* The number of records isn't known before they have been read; a user reads them twice, or lets
- * the table grow, which costs more. */
+/* The number of records is open until they have been read; a user reads them twice, or lets the
+ * table grow, at a higher cost. */
 static uint64_t count_sites(const struct subject *subject) {
   struct v3_sites sites = v3_sites_open(subject->raw, subject->raw_size);
   uint64_t count = 0;

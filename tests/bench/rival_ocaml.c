@@ -6,9 +6,9 @@
  * aligned to 8 bytes; without debug information. At start-up the runtime puts pointers to all of
  * them into a hash table, by return address, at most half full.
  *
- * Pointers into objects don't exist there: a slot is a slot. Offsets are in units of a byte as in
- * OCaml; frames with slots relative to another register than the stack pointer, which OCaml has not,
- * and frames of 64 KB and more, which it has in a longer form, have numbers of 32 bits here.
+ * Pointers into objects are missing there: a slot is a slot. Offsets are in units of a byte as in
+ * OCaml; frames with slots relative to another register than the stack pointer, missing in OCaml,
+ * and frames of 64 KB and more, in a longer form there, have numbers of 32 bits here.
  */
 #include "rival.h"
 

@@ -1,8 +1,8 @@
-/* rival_packed.c - the packed table, used as it lies in the file.
+/* rival_packed.c - the packed table, used in the file's form.
  *
- * It is asked in three ways: as it is; by way of a small cache of look-ups, of which a collector would have one
- * for each of its threads; and by way of one that has room for the whole program, if there is memory
- * to spare.
+ * It is asked in three ways: as it is; by way of a small cache of look-ups; a collector would have
+ * one for each of its threads; and by way of one that has room for the whole program, if there is
+ * memory to spare.
  */
 #include "../unit/bytes.h"
 #include "rival.h"

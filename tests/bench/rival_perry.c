@@ -3,7 +3,7 @@
  *
  * An index with 8 bytes for each function: its start, and where its records are. There, in LEB128:
  * the frame size, and for each record its distance from the one before, with one bit for "lives the
- * same as there". If that isn't so, the number of pairs follows, and for each pair the base's offset
+ * same as there". Otherwise the number of pairs follows, and for each pair the base's offset
  * in words with one bit for "derived is the same", else the derived one's, too.
  */
 #include "rival.h"

@@ -1,6 +1,6 @@
 /* rival_raw.c - the section as LLVM writes it, read from its start for every look-up.
  *
- * There is no shorter way: a map's length is known only when all of its records have been read.
+ * This is the shortest way: a map's length follows only from reading all of its records.
  */
 #include "rival.h"
 #include "v3_sites.h"

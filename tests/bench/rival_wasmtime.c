@@ -6,9 +6,10 @@
  * many words follow, and a bit for each slot of the frame from the stack pointer up. Equal data of
  * neighbours is there once.
  *
- * A slot has 8 bytes here. Wasmtime knows no pointers into objects, and leaves out calls across
- * which nothing lives; they stay here, to tell them from what is no safepoint. Slots that no bit can
- * stand for (of another register, or misaligned) follow as a list, marked in the number of words.
+ * A slot has 8 bytes here. Wasmtime lacks pointers into objects, and leaves out calls without live
+ * references; they stay here, to tell them from other addresses than safepoints. Slots beyond the
+ * bits (of another register, or misaligned) follow as a list, marked in the number of
+ * words.
  */
 #include "../unit/bytes.h"
 #include "rival.h"

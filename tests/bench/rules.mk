@@ -3,7 +3,7 @@
 #   make bench                             our samples, and the corpora that are there
 #   make bench PROGRAMS="app other.so"     any unpacked programs
 #   make bench INSTRUCTIONS=1              counts instructions, too, by callgrind: slow, but without noise
-#   make bench-unwind                      what a frame costs by unwind tables: a part of make bench
+#   make bench-unwind                      a frame's cost by unwind tables: a part of make bench
 #   make bench-scale                       from a thousand to ten million records: takes long
 #
 # Each prints a table; the first writes $(BUILD)/bench.json, too, and the last $(BUILD)/bench-scale.json.
@@ -20,7 +20,7 @@ $(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
 $(BUILD)/tests/bench/measure: $(BENCH_MEASURE) $(BENCH_SHARED)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
-# Loaded into other programs, it is no part of ours, and has no sanitizer.
+# Loaded into other programs, it is apart from ours, and built without sanitizers.
 $(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -Wall -Wextra -D_GNU_SOURCE -O2 -fPIC -shared -o $@ $<

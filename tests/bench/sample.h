@@ -1,9 +1,9 @@
-/* sample.h - a real program's stack maps, as what larger ones are drawn from.
+/* sample.h - a real program's stack maps, the source of larger ones.
  *
  * How much a program's records can be packed depends on how they repeat: how many functions share
  * their layout (frame size and live sets in order) with another one, how many live sets a function
  * has, how far apart return addresses are. A generator that draws each of these by itself makes
- * tables that pack like no program's. So functions are drawn whole, and varied: see generate.c.
+ * tables that pack unlike any program's. So functions are drawn whole, and varied: see generate.c.
  */
 #ifndef STACKPACK_BENCH_SAMPLE_H
 #define STACKPACK_BENCH_SAMPLE_H
@@ -20,7 +20,7 @@ struct sample_function {
 
 struct sample {
   struct program program;
-  struct sample_function *functions; /* those that have records */
+  struct sample_function *functions; /* the ones that have records */
   uint32_t function_count;
   uint32_t functions_per_map; /* on average */
 };

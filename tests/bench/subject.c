@@ -71,8 +71,8 @@ static int compare_address(const void *key, const void *site) {
   return (address > other) - (address < other);
 }
 
-/* A packed table's frame sizes have pushed arguments in them, which LLVM's, that rivals read, leave out. Such
- * sites are marked. */
+/* A packed table's frame sizes have pushed arguments in them, unlike LLVM's, which rivals read.
+ * Such sites are marked. */
 static void mark_other_sizes(struct subject *subject) {
   struct v3_sites raw = v3_sites_open(subject->raw, subject->raw_size);
   while (v3_sites_next(&raw)) {
@@ -106,7 +106,7 @@ static bool read_sites(struct subject *subject, struct problem *problem) {
   if (stackpack_table_open(&table, subject->packed.bytes, subject->packed.size,
                            subject->packed.address) != STACKPACK_OK)
     return problem_set(problem, "a packed table that can't be opened");
-  /* without what follows it in its section */
+  /* without the rest of its section */
   subject->packed.size = packed_size((const struct packed_table *)table.private_);
   const size_t count = stackpack_table_records(&table), pairs = count_pairs(&table);
   subject->record_count = count;

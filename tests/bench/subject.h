@@ -2,7 +2,7 @@
  *
  * They are read from the packed file, by the public look-up; the raw section's bytes come from the
  * file before packing. The rivals are built from one or the other, and each must then visit, for
- * every return address, what stands here.
+ * every return address, the content here.
  */
 #ifndef STACKPACK_BENCH_SUBJECT_H
 #define STACKPACK_BENCH_SUBJECT_H
@@ -28,7 +28,7 @@ struct site {
 struct subject {
   struct image raw_image, packed_image;
   struct section_bytes packed;
-  uint8_t *raw; /* the raw section, its addresses those of the linked file */
+  uint8_t *raw; /* the raw section, with the linked file's addresses */
   size_t raw_size;
   struct site *sites; /* by address; those whose address only one record has */
   size_t site_count;
@@ -38,7 +38,7 @@ struct subject {
   size_t pair_count, slot_count;
 };
 
-/* False, and a problem, where the rivals can't hold it, too: a slot of more than 24 bits. */
+/* False, and a problem, where it exceeds the rivals' forms, too: a slot of more than 24 bits. */
 bool subject_open(struct subject *subject, const char *raw_path, const char *packed_path,
                   struct problem *problem);
 void subject_close(struct subject *subject);
@@ -50,16 +50,16 @@ static inline unsigned slot_place(uint8_t kind, uint16_t reg) {
   return kind == STACKPACK_CONSTANT || kind == STACKPACK_LARGE_CONSTANT ? 0xff : reg;
 }
 
-/* False: a location that a slot has no room for. */
+/* False: a location too large for a slot. */
 static inline bool slot_of(slot *slot, uint8_t kind, uint16_t reg, int64_t value) {
   const unsigned place = slot_place(kind, reg);
   *slot = (int32_t)((uint32_t)value << 8 | place);
   return place <= 0xff && value >= -(1 << 23) && value < 1 << 23;
 }
 
-/* What a visit adds to a sum that all rivals must agree on. A collector needs the register and the
- * offset apart, to add one to the other's value; so that is what a rival must come up with, however
- * it keeps them. */
+/* A visit's part of a sum that all rivals must agree on. A collector needs the register and the
+ * offset apart, to add one to the other's value; so a rival must give this, for each form of
+ * keeping them. */
 static inline uint64_t visit_place(unsigned place, int64_t value) {
   return ((uint64_t)value + ((uint64_t)place << 32)) * 0x9e3779b1u;
 }

@@ -1,4 +1,4 @@
-/* touched.c - see touched.h. Signal handlers find nothing but globals: one watch at a time. */
+/* touched.c - see touched.h. Signal handlers find globals only: one watch at a time. */
 #include "touched.h"
 
 #include <signal.h>

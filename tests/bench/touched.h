@@ -1,9 +1,9 @@
-/* touched.h - which cache lines and pages of a rival's memory a look-up touches, exactly.
+/* touched.h - the cache lines and pages of a rival's memory that a look-up touches, exactly.
  *
- * All pages of the memory are forbidden. An access faults; the fault tells its address, the page is
- * allowed, and the processor is told to trap after this one instruction (the trap flag of x86-64),
- * when the page is forbidden again. So every instruction's access is seen, whatever the caches and
- * prefetchers do. An access is counted for the line of its first byte.
+ * All pages of the memory are forbidden. An access faults; the fault has its address, the page is
+ * allowed, and the processor traps after this one instruction (the trap flag of x86-64), when the
+ * page is forbidden again. So every instruction's access is seen, independent of caches and
+ * prefetchers. An access is counted for the line of its first byte.
  */
 #ifndef STACKPACK_BENCH_TOUCHED_H
 #define STACKPACK_BENCH_TOUCHED_H

@@ -1,5 +1,5 @@
-/* unwind.c - what a frame costs by unwind tables: our unwinding walker beside libunwind alone, and
- * beside _Unwind_Backtrace, which is libgcc's.
+/* unwind.c - a frame's cost by unwind tables: our unwinding walker beside libunwind alone, and
+ * beside libgcc's _Unwind_Backtrace.
  *
  * The stack is of C functions that keep no frame pointer, with the C library's qsort in between. All
  * take turns, and each gets the median of its times. Prints JSON.

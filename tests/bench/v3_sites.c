@@ -22,7 +22,7 @@ static bool next_function(struct v3_sites *sites) {
   return true;
 }
 
-/* Pairs are after the deopt state, and direct locations after them aren't any. */
+/* Pairs are after the deopt state, and direct locations after them are others. */
 static void find_pairs(struct v3_sites *sites) {
   struct location location = {0};
   unsigned end = sites->record.locations;

@@ -1,4 +1,5 @@
-/* v3_sites.h - goes through the statepoints of a raw section: what every parser at start-up does. */
+/* v3_sites.h - goes through the statepoints of a raw section: the work of every parser at start-up.
+ * */
 #ifndef STACKPACK_BENCH_V3_SITES_H
 #define STACKPACK_BENCH_V3_SITES_H
 
@@ -13,7 +14,7 @@ struct v3_sites {
   /* The current one. */
   uint64_t address;
   uint32_t frame_size;
-  unsigned locations, first_location; /* of pairs, those that repeat others included */
+  unsigned locations, first_location; /* of pairs, repeated ones included */
 };
 
 struct v3_sites v3_sites_open(const void *raw, size_t size);

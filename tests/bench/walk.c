@@ -1,10 +1,10 @@
-/* walk.c - what a frame costs: walks over a deep stack of managed frames, in each way, and what else
- * walks stacks on this system.
+/* walk.c - a frame's cost: walks over a deep stack of managed frames, in each way, and by this
+ * system's other walkers.
  *
- * The stack is that of walk.ll, which has unwind tables. As `walk` it has a frame pointer in every
+ * The stack is walk.ll's, with unwind tables. As `walk` it has a frame pointer in every
  * function, and its references are in slots; as `walk-registers` it has no frame pointers, and its
  * references are in registers that functions save. A walk passes its frames only, or updates their
- * references, too; what it can't leave out is the look-up of each return address. All take turns,
+ * references, too; the look-up of each return address is its minimum. All take turns,
  * and each gets the median of its times. Prints JSON.
  */
 #include "runtime/stackpack.h"

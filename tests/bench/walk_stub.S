@@ -1,5 +1,5 @@
-/* walk_stub.S - where the managed code of walk.ll enters walk.c: with its return address, its stack pointer, and the registers
- * that it expects to find as they were. */
+/* walk_stub.S - where the managed code of walk.ll enters walk.c: with its return address, its stack pointer, and
+ * the registers that it expects to find unchanged. */
 	.text
 	.globl bench_walk
 	.type bench_walk, @function

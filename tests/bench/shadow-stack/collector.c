@@ -1,7 +1,7 @@
-/* collector.c - the collector: that of samples/semispace, but for where the roots come from.
+/* collector.c - the collector: the same as samples/semispace's, but for the source of the roots.
  *
- * The allocator is an ordinary function of C. That is what a shadow stack is liked for: the way
- * from managed code into the collector needs no assembler, as no stack has to be walked.
+ * The allocator is an ordinary function of C. Shadow stacks are liked for this: the way from
+ * managed code into the collector is free of assembler, as it walks a list instead of the stack.
  */
 #include "collector.h"
 
@@ -24,7 +24,7 @@ static void collect(const void *context) {
   copier_finish(&copier);
 }
 
-/* As heap.h has it. What is a reference in managed code is a plain pointer in here. */
+/* As heap.h has it. A reference of managed code is a plain pointer in here. */
 void *heap_allocate(uint64_t data_bytes, uint64_t references);
 
 void *heap_allocate(uint64_t data_bytes, uint64_t references) {

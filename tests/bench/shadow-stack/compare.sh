@@ -1,11 +1,11 @@
 #!/bin/bash
-# tests/bench/shadow-stack/compare.sh - what it costs to tell a collector of the roots, in four ways and not at all.
+# tests/bench/shadow-stack/compare.sh - the cost of giving a collector the roots, in four ways, beside a build without roots.
 #
 #   make samples && tests/bench/shadow-stack/compare.sh [BUILD]       prints a table in Markdown
 #
 # Instructions are counted by valgrind's callgrind and are the same at every run. Times are the median of RUNS (15) runs
-# of each program, by turns, so that what else the machine does hits all of them. Each is told as a multiple of the
-# first time in its row: seconds say little about another machine. SIZE (100) is the work, HEAP (4096) the kilobytes of
+# of each program, by turns, so that the machine's other work hits all of them. Each is given as a multiple of the first time in
+# its row: seconds say little about another machine. SIZE (100) is the work, HEAP (4096) the kilobytes of
 # a space; without a collection it is as large as it need be.
 set -euo pipefail
 
@@ -18,9 +18,9 @@ trap 'rm -rf "$work"' EXIT
 programs=(shadow-stack-unrooted shadow-stack semispace-raw semispace semispace-plain)
 collecting=(shadow-stack semispace-raw semispace)
 
-# ---- Instructions, by what they are for ----
+# ---- Instructions, by purpose ----
 
-# The object files of the workload as it is in a program.
+# The object files of the workload in a program.
 workload_objects() { # PROGRAM
   case $1 in
     shadow-stack-unrooted) echo "$samples"/shadow-stack.d/*.unrooted.ll.o ;;
@@ -37,9 +37,9 @@ function_names() { # WORD FILE...
   nm --defined-only "$@" | awk -v word="$word" '$2 ~ /^[tT]$/ { print word, $3 }'
 }
 
-# Writes to $work/PROGRAM.HEAP lines of a purpose and the thousands of instructions for it. The workload is what the
-# program is for; roots are found by the library and the sample's own walk; the rest is allocating, copying, and the
-# start. Functions are told by their names: not every valgrind understands every compiler's debug info.
+# Writes to $work/PROGRAM.HEAP lines of a purpose and the thousands of instructions for it. The workload is the program's
+# purpose; roots are found by the library and the sample's own walk; the rest is allocating, copying, and the
+# start. Functions are recognised by their names: some valgrinds fail on some compilers' debug info.
 count_instructions() { # PROGRAM HEAP
   local objects
   read -r -a objects < <(workload_objects "$1")
@@ -102,7 +102,7 @@ code() { # PROGRAM
   size -A "${objects[@]}" | awk '$1 ~ /^\.text/ { sum += $2 } END { print sum }'
 }
 
-# What tells of the roots: a section of stack maps, or LLVM's __gc_FUNCTION for each function with a frame.
+# The code and data for roots: a section of stack maps, or LLVM's __gc_FUNCTION for each function with a frame.
 tables() { # PROGRAM
   {
     size -A "$samples/$1" | awk '$1 == ".llvm_stackmaps" || $1 == ".stackpack" { print $2 }'

@@ -1,5 +1,5 @@
-/* no_roots.c - for managed code that tells nobody what it refers to: its heap must be so large that
- * it is never full. */
+/* no_roots.c - for managed code that keeps its references to itself: its heap must be large enough
+ * for all objects. */
 #include "roots.h"
 
 #include "die.h"

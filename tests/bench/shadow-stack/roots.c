@@ -3,8 +3,8 @@
  * Each managed function that has references to keep across a call begins with linking a frame of
  * its own, a local variable, into a list that starts in llvm_gc_root_chain, and takes it out before
  * it returns. So the list is the stack of waiting functions once more, the youngest first, in a
- * form that needs no knowledge of the machine: no return addresses, no frame sizes, no registers,
- * and whatever other code lies between two managed functions isn't seen at all.
+ * form independent of the machine: free of return addresses, frame sizes and registers, and all
+ * other code between two managed functions stays unseen.
  *
  *   llvm_gc_root_chain -> { older, map, roots[2] }  tree_build
  *                           |
@@ -16,12 +16,12 @@
  *
  * LLVM's strategy "shadow-stack" writes the code for that and fixes the layout: see "Garbage
  * Collection with LLVM", The Shadow Stack GC. The roots are null at first. Derived references are
- * not among them: see frames.awk.
+ * left out: see frames.awk.
  */
 #include "roots.h"
 
-/* The map is LLVM's word for what is the same in all frames of a function. The number of roots is
- * followed by a number of descriptions, which this sample doesn't use, and these. */
+/* The map is LLVM's word for the data common to all frames of a function. The number of roots is
+ * followed by a number of descriptions, unused by this sample, and these. */
 struct frame_map {
   int32_t roots, descriptions;
 };

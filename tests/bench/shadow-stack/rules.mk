@@ -1,7 +1,7 @@
 # tests/bench/shadow-stack/rules.mk - builds the programs with linked frames; included by tests/bench/rules.mk.
 # See samples/common/rules.mk.
 #
-# Its workload is that of samples/semispace, from the same optimised IR:
+# Its workload is samples/semispace's, from the same optimised IR:
 #
 #   shadow-stack            with its references in linked frames
 #   shadow-stack-unrooted   without roots: as fast as code for this heap can be, until the
@@ -9,7 +9,7 @@
 #
 #   .frames.ll     by frames.awk: each call that may collect is an ordinary one, with stores before and loads after it
 #   .shadow.ll     by opt: without the loads and stores that turned out to be unnecessary
-#   .unrooted.ll   by opt: what clang wrote, optimised as for the other ones
+#   .unrooted.ll   by opt: clang's output, optimised as for the other ones
 #
 # compare.sh measures them beside the semispace sample.
 
