@@ -1,5 +1,5 @@
-/* Prints how a file's stack maps answer for the addresses (hexadecimal, one a line) that come on stdin: what a collector
- * would be told that met them. */
+/* Prints how a file's stack maps answer for the addresses (hexadecimal, one a line) that come on stdin: the
+ * answers to a collector that met them. */
 #include <inttypes.h>
 #include <stdio.h>
 

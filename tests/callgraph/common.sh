@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the tests in this folder share, on top of what tests/cli shares.
+# Shared functions of this folder's tests, on top of tests/cli's.
 . "$TOP/tests/cli/common.sh"
 export STACKPACK=$stackpack LLVM RECORDER=$PWD/recorder.so ANSWERS=$PWD/answers
 
@@ -47,7 +47,7 @@ addresses() { # FILE
 for line in sys.stdin: print(hex(json.loads(line)["address"]))' | sort -u
 }
 
-# No return address that was seen, and that has a record in the raw file, lost it in the packed one.
+# Every return address that was seen, and that has a record in the raw file, has one in the packed file.
 expect_sound() { # RAW PACKED SEEN
   local module
   module=$(basename "$1")
@@ -57,7 +57,7 @@ expect_sound() { # RAW PACKED SEEN
   comm -12 seen.all raw.addresses >seen.records
   [[ -s seen.records ]] || fail "$module: no address with a record was ever seen"
   comm -23 seen.records packed.addresses >lost
-  # What was dropped is told from code that has no stack maps, also where all of a function's records were.
+  # The answers separate dropped records from code without stack maps, also where all of a function's records were dropped.
   comm -23 raw.addresses packed.addresses >dropped.addresses
   "$ANSWERS" "$2" <dropped.addresses >dropped.answers
   [[ $(sort -u dropped.answers) == "not a safepoint" ]] || { sort dropped.answers | uniq -c >&2; fail "$2: what was dropped answers otherwise"; }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Random programs, each about one way by which control goes where no plain call shows it (pointers in tables, callbacks,
-# handlers, exceptions, thunks, other modules ...): nothing is dropped that a collection can meet. One round for each way,
+# Random programs, each about one way of control flow hidden from plain calls (pointers in tables, callbacks,
+# handlers, exceptions, thunks, other modules ...): all records that a collection can meet are kept. One round for each way,
 # or as many as ROUNDS says.
 . "$TOP/tests/callgraph/common.sh"
 

@@ -30,7 +30,7 @@ LLVM = os.environ["LLVM"]
 RECORDER = os.environ["RECORDER"]
 ANSWERS = os.environ["ANSWERS"]
 
-# What the programs of the family `mixed` are about, in turn.
+# The subjects of the family `mixed`, in turn.
 def focuses():
     return (
         *(kind for kind in generate.C_KINDS if kind not in generate.DIRECT_KINDS),
@@ -82,7 +82,7 @@ def run(*command, **options):
     return result.stdout
 
 
-# ---- What this machine has -----------------------------------------------------------------------------
+# ---- This machine's features -----------------------------------------------------------------------------
 
 
 def can_build(focus):
@@ -184,7 +184,7 @@ def recorded(program, folder, modules, counts):
     try:
         run_program(folder / "raw/app", env={**os.environ, **environment})
     except Failure:
-        # Inline thunks change the stack pointer and no unwind table says so, or there are no tables that reach.
+        # Inline thunks change the stack pointer and the unwind tables omit this, or end before them.
         if not any(flag in program.focus for flag in ("thunk-inline", "unwind-tables", "mcmodel=large")):
             raise
         counts.not_recorded += 1

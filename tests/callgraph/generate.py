@@ -70,7 +70,7 @@ class Program:
         return any(unit.module == "lib" for unit in self.units)
 
 
-# What a call can be. Those in DIRECT can be followed exactly in machine code; of the others an analysis can only know
+# The kinds of calls. Those in DIRECT can be followed exactly in machine code; of the others an analysis can only know
 # a larger set of targets.
 DIRECT_KINDS = ("direct", "tail", "alias", "switch", "goto", "cold", "inline", "nested")
 C_KINDS = DIRECT_KINDS + (
@@ -186,7 +186,7 @@ def draw_units(choice, family, focus):
     for compiler in ("gcc", "clang"):
         if family == "direct":
             for level in ("-O0", "-O2"):
-                # Between functions that aren't aligned, a return and mold's zeros can be the distance to another one.
+                # Between unaligned functions, a return and mold's zeros can be the distance to another one.
                 units.append(Unit(f"c_{compiler}{level[1:]}", "app", "c", compiler, [level, "-falign-functions=16"]))
         else:
             units.append(Unit(f"c_{compiler}", "app", "c", compiler, level()))
@@ -209,7 +209,7 @@ def kinds_for(unit, family, focus):
     """The kinds that calls of a unit's functions may have, apart from direct ones."""
     language_kinds = {"managed": MANAGED_KINDS, "c": C_KINDS, "c++": CXX_KINDS, "asm": asm_kinds()}[unit.language]
     if family == "direct":
-        # Unoptimised code of clang's keeps the address of a computed goto in the stack, where it can't be followed.
+        # Unoptimised code of clang's keeps the address of a computed goto in the stack, out of the analysis's sight.
         left_out = "goto" if unit.compiler == "clang" and "-O0" in unit.flags else None
         return [kind for kind in language_kinds if kind in DIRECT_KINDS and kind != left_out]
     if " " in focus:  # a unit's flags: pointers of all sorts
@@ -248,7 +248,7 @@ def draw_targets(choice, program, function, kind):
     if not candidates:
         return []
     count = {"table": 3, "switch": 7, "goto": 6, "select": 5, "slot": 1}.get(kind, 1)
-    # Mostly forward: then a graph has ends, and not everything reaches everything.
+    # Mostly forward: then a graph has ends, and is only partly connected.
     forward = [target for target in candidates if target.number > function.number] or candidates
     return [choice.choice(forward if choice.random() < 0.85 else candidates) for _ in range(count)]
 
@@ -329,7 +329,7 @@ def draw_entries(choice, program, family):
         for function in program.functions
         if function.unit.language == "c" and function.unit.module in modules
     ]
-    # Late ones, so that calls, which are mostly forward, lead there.
+    # Late ones, so that calls, mostly forward, reach them.
     candidates.sort(key=lambda function: function.number)
     for function in choice.sample(candidates[len(candidates) // 2 :], min(len(candidates) // 2 or 1, choice.choice((1, 1, 2)))):
         function.is_entry = True

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Lua with luaC_step and luaC_fullgc as GC entries: at least 30 % of its records are dropped. Soundness by experiment: Lua runs a
 # long script that uses each library, with the collector at nearly every allocation, and with memory short so that it
-# collects inside of allocations, too; not one of the return addresses that were on the stack then is dropped. ROUNDS: how often
-# the script does its work; LINKERS: by which Lua is linked.
+# collects inside of allocations, too; all return addresses that were on the stack then keep their records. ROUNDS: how often
+# the script does its work; LINKERS: Lua's linkers.
 . "$TOP/tests/callgraph/common.sh"
 expect_corpus lua-objects.tar.zst
 
@@ -19,7 +19,7 @@ for linker in ${LINKERS:-lld}; do
   expect_status 0 "$stackpack" pack --always "${entries[@]/#/--gc-entry=}" --report -o "$linker/packed" "$linker/lua"
   where=$(places "$linker/lua" "${entries[@]}")
   rounds=${ROUNDS:-1}
-  # A limit for memory, so that a string of two gigabytes can't be had.
+  # A limit for memory, so that a string of two gigabytes is refused.
   (
     ulimit -v 1500000
     for mode in incremental generational; do

@@ -1,6 +1,6 @@
-/* Part of a program for another machine, whose GC entries call it: it writes down which return addresses are on the
- * stack then, as recorder.c does for programs that it watches from outside. What a GC entry calls doesn't matter to what
- * is dropped.
+/* Part of a program for another machine, whose GC entries call it: it writes down the return
+ * addresses on the stack then, as recorder.c does for programs that it watches from outside. A GC
+ * entry's own calls are irrelevant to dropping.
  *
  * In the environment: RECORD_OUT=FILE, written at exit: "MODULE:ADDRESS" for each distinct return address.
  */

@@ -1,8 +1,8 @@
 #!/bin/bash
-# A program in which managed code comes to a collection in every way but a plain call: by tables and objects, callbacks of the C library,
-# signal handlers, constructors and destructors, atexit, threads and their ends, longjmp, fork, a shared library that calls
-# back. Not one of the return addresses on the stack at its GC entry is dropped, in the executable or in the library, and
-# what only computes is. Built in two ways, or more (ROUNDS, up to 5).
+# A program whose managed code comes to a collection in every way but a plain call: by tables and objects, callbacks of the C
+# library, signal handlers, constructors and destructors, atexit, threads and their ends, longjmp, fork, a shared library that
+# calls back. All return addresses on the stack at its GC entry keep their records, in the executable and in the library, and
+# purely computing functions lose theirs. Built in two ways, or more (ROUNDS, up to 5).
 . "$TOP/tests/callgraph/common.sh"
 
 sources=$TOP/tests/callgraph/program
@@ -15,7 +15,7 @@ compile_managed() { # SOURCE LEVEL MODEL
   "$LLVM/bin/llc" "$2" -relocation-model="$3" -filetype=obj $1.bc -o $1.o
 }
 
-# GC entries of another module's are imported: whatever is called there may lead to one.
+# GC entries of another module's are imported: everything called there may reach one.
 pack_with_entry() { # FILE
   expect_status 0 "$stackpack" pack --always --gc-entry=collect --report -o packed/$1 raw/$1
 }
@@ -42,12 +42,12 @@ while read -r level linker kind model compiler; do
   expect_same_run raw/app packed/app
   grep -q "^library's choice" printed || fail "the program didn't get to its end"
 
-  # The experiment notices a promise that isn't true.
+  # The experiment notices a false promise.
   expect_status 0 "$stackpack" pack --always --gc-entry=collect --no-gc=kill_self --no-gc=wait_for_timer -o packed/wrong raw/app
   addresses packed/wrong >wrong.addresses
   (($(comm -23 seen.records wrong.addresses | wc -l) == 2)) || fail "two records that are needed should be missing"
 
-  # The library knows no function of the name; one of its imports may lead there.
+  # The library lacks a function of the name; one of its imports may reach it.
   expect_status 0 "$stackpack" pack --always --gc-entry=notified --gc-entry=replaced -o packed/liblibrary.so raw/liblibrary.so
   expect_sound raw/liblibrary.so packed/liblibrary.so seen
   expect_same_run raw/app packed/app

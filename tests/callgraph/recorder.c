@@ -1,12 +1,14 @@
-/* A library to preload into a program: it writes down which return addresses are on the stack whenever a thread enters
- * one of the program's GC entries. A stack map that was dropped must not belong to one of them; this is how the tests
- * find out, without asking the analysis that decided about dropping, and without changing the program.
+/* A library to preload into a program: it writes down the return addresses on the stack whenever a
+ * thread enters one of the program's GC entries. A stack map that was dropped must not belong to
+ * one of them; so the tests find out, independent of the analysis that decided about dropping, on
+ * the unchanged program.
  *
  * Each GC entry's first byte is overwritten with a breakpoint (int3). The handler of SIGTRAP walks the stack by the
- * program's own unwind tables (.eh_frame, through libgcc), remembers each return address it has not seen, and lets the
- * thread go on: a `push` of a register, with which most functions begin, is done in the handler; any other instruction
- * is put back and run alone, with the processor's trap flag, before the breakpoint returns. (Only the latter can let
- * another thread slip past, which loses an observation and invents none.)
+ * program's own unwind tables (.eh_frame, through libgcc), remembers each new return address, and
+ * lets the thread go on: a `push` of a register, the usual first instruction, is done in the
+ * handler; any other instruction is put back and run alone, with the processor's trap flag, before
+ * the breakpoint returns. (Only the latter can let another thread slip past, which loses an
+ * observation and invents none.)
  *
  * In the environment:
  *   RECORD_AT=MODULE:ADDRESS[,...]   the GC entries: a loaded file's base name, and an address as its symbols give it (hex)
@@ -193,14 +195,14 @@ static const char *variable(char **environment, const char *name) {
   return NULL;
 }
 
-/* Commands that the program runs are not recorded. */
+/* Commands that the program runs stay unrecorded. */
 static void forget_preload(char **environment) {
   for (; *environment; environment++)
     if (strncmp(*environment, "LD_PRELOAD=", 11) == 0)
       (*environment)[11] = '\0';
 }
 
-/* Runs before every other constructor (-z initfirst), also libc's, which would make getenv() work. */
+/* Runs before every other constructor (-z initfirst), also libc's, and so before getenv() works. */
 __attribute__((constructor)) static void begin(int argc, char **argv, char **environment) {
   (void)argc, (void)argv;
   const char *next = variable(environment, "RECORD_AT");

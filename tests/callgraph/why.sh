@@ -1,5 +1,5 @@
 #!/bin/bash
-# What `why` gives as the reason for keeping a record holds in the machine code: every step is an instruction that objdump shows
+# The reason that `why` gives for keeping a record holds in the machine code: every step is an instruction that objdump shows
 # at that address, with that target. In the semispace sample, and in Lua and CPython where the corpus is.
 . "$TOP/tests/callgraph/common.sh"
 

@@ -1,7 +1,7 @@
 /* The managed code of the program: see program.h. */
 #include "program.h"
 
-/* ---- Calls that can't lead to a collection: their records are to be dropped ---- */
+/* ---- Calls out of a collection's reach: their records are to be dropped ---- */
 
 APART static long checksum(long value) { return pure(value) * 31 + pure(value + 1); }
 
@@ -47,7 +47,8 @@ static int match(const void *a, const void *b) {
   return *(const long *)a - *(const long *)b + (direct(0) & 0) > 0;
 }
 
-/* What the C library, the linker's start-up code, the kernel and the other module call. */
+/* Functions that the C library, the linker's start-up code, the kernel and the other module call.
+ * */
 long on_signal(long value) { return allocate(value) + 5; }
 long on_thread_end(long value) { return allocate(value) + 6; }
 long on_once(long value) { return recursive(value % 3); }
@@ -63,7 +64,7 @@ static long called_back(long value) { return recursive(value % 4) + 15; }
 __attribute__((constructor)) static void before_main(void) { report("constructor", direct(1)); }
 __attribute__((destructor)) static void after_main(void) { report("destructor", direct(2)); }
 
-/* The last call doesn't return: its return address is the end of the function. */
+/* The last call is a noreturn one: its return address is the end of the function. */
 __attribute__((noreturn)) APART static void give_up(long value) { leave(allocate(value)); }
 static long gives_up(long value) {
   if (value % 2)

@@ -1,6 +1,7 @@
-/* What the files of this program tell each other. `managed.c` and `library.c` become code with a statepoint at every call;
- * `native.c` is ordinary code. Every way from managed code into collect() that the C library and the linker offer is
- * taken at least once, and most can't be seen as a plain call: that is what the program is for. */
+/* Shared declarations of this program's files. `managed.c` and `library.c` become code with a
+ * statepoint at every call; `native.c` is ordinary code. Every way from managed code into collect()
+ * that the C library and the linker offer is taken at least once, and most look unlike a plain
+ * call: the program's purpose. */
 #ifndef PROGRAM_H
 #define PROGRAM_H
 
