@@ -1,6 +1,6 @@
 #!/bin/bash
 # Prints the prefix (such as /usr/lib/llvm-22) of the newest installed LLVM, 18 or newer, that has clang, llc and opt.
-# Prints nothing, and fails with a line on stderr, where there is none.
+# Where all are missing, it fails with a line on stderr, and an empty stdout.
 set -eu
 
 for prefix in $(printf '%s\n' /usr/lib/llvm-* | sort --version-sort --reverse); do

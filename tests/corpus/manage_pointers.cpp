@@ -1,30 +1,33 @@
-// manage_pointers.cpp - an LLVM pass that lets ordinary C code pass for that of a collected language.
+// manage_pointers.cpp - an LLVM pass that makes ordinary C code look like a collected language's.
 //
 // To measure on real programs one needs real programs with statepoints, and there are few whose source is at hand. But
-// any C program can play the part: declare its pointers to be references to managed objects, and LLVM will write down,
-// for each call, which of them live across it. The collector is then one that never moves or frees anything, so the
-// program runs as before; yet its stack maps are as large and as varied as those of a program that is collected.
+// any C program can play the part: declare its pointers to be references to managed objects, and
+// LLVM will write down, for each call, the ones that live across it. The collector is then one that
+// never moves or frees anything, so the program runs as before; yet its stack maps are as large and
+// as varied as a collected program's.
 //
 // LLVM's own pass RewriteStatepointsForGC does the hard half: it finds bases and derived pointers, the values that live
 // across each call, and turns calls to gc.statepoint. By the convention of its strategy "statepoint-example" it takes a
-// pointer for a reference if it has address space 1. So what is left to do here is to move pointers to that space:
+// pointer for a reference if it has address space 1. The remaining work here is to move pointers to
+// that space:
 //
 //   - A pointer that was loaded, returned, passed in, or made from an integer is a reference from its origin on.
 //   - An element of a reference (getelementptr) is a derived reference; so is a choice (phi, select) between references.
-//   - Addresses of variables and of functions aren't: the stack and the program's data don't move. Nor is what may be
-//     one of these, nor what an intrinsic returns.
+//   - Addresses of variables and of functions stay plain: the stack and the program's data don't
+//     move. So do possible ones, and results of intrinsics.
 //
-// A reference goes back to being a plain pointer right in front of each use that isn't a load or a store through it.
-// These casts go by way of an integer, since RewriteStatepointsForGC takes the result for a base then; no instruction
-// comes of them.
+// A reference goes back to being a plain pointer right in front of each use other than a load or a
+// store through it. These casts go by way of an integer, since RewriteStatepointsForGC takes the
+// result for a base then; they vanish in machine code.
 //
-// Some calls can't be statepoints, and stay plain calls ("gc-leaf-function", in the words of that pass): calls to
-// variadic functions, with arguments by value or results of more than one register, assembly, tail calls that must be.
-// In functions that call setjmp all stays as it was: a second return would find other values in their slots. Calls to
-// functions of the C library that LLVM knows are leaves by that pass's own rule.
+// Some calls are unfit for statepoints, and stay plain calls ("gc-leaf-function", in the words of
+// that pass): calls to variadic functions, with arguments by value or results of more than one
+// register, assembly, tail calls that must be. In functions that call setjmp all stays unchanged: a
+// second return would find other values in their slots. Calls to functions of the C library in
+// LLVM's list are leaves by that pass's own rule.
 //
-// At -O0, where variables are in memory, those that hold pointers are taken to registers first, as a compiler of a
-// collected language must do: elsewhere the collector wouldn't find them.
+// At -O0, where variables are in memory, pointers are taken to registers first, as a compiler of a
+// collected language must do: elsewhere the collector would miss them.
 //
 // Options, for clang's -mllvm:
 //   -managed-deopt   each call gets deopt state: a number, and the function's integer arguments
@@ -64,7 +67,8 @@ bool returnsTwice(const Function &F) {
   });
 }
 
-/// What fits one register: of others, instruction selection loses gc.result at -O0 (a long double's, for one).
+/// Types that fit one register: of others, instruction selection loses gc.result at -O0 (a long
+/// double's, for one).
 bool isPlainResult(const Type *T) {
   return T->isVoidTy() || T->isPointerTy() || T->isFloatTy() || T->isDoubleTy() ||
          (T->isIntegerTy() && T->getIntegerBitWidth() <= 64);
@@ -121,7 +125,7 @@ private:
            isa<VAArgInst>(V) || isa<AtomicRMWInst>(V);
   }
 
-  /// What a copied instruction makes its pointer of.
+  /// A copied instruction's sources of its pointer.
   static SmallVector<Value *, 2> sources(Instruction *I) {
     if (auto *G = dyn_cast<GetElementPtrInst>(I))
       return {G->getPointerOperand()};
@@ -132,7 +136,7 @@ private:
   }
 
   /// Copied instructions count as references until one of their sources is found to be none. A constant will do where
-  /// there's a choice, but the element of a constant is no reference.
+  /// there's a choice, but the element of a constant is a plain value.
   void findReferences() {
     const auto isPlain = [](const Value *V) {
       return V->getType()->isPointerTy() && V->getType()->getPointerAddressSpace() == 0;
@@ -228,7 +232,7 @@ private:
     SmallVector<Use *> Uses;
     for (Use &U : V->uses())
       Uses.push_back(&U);
-    DenseMap<BasicBlock *, Value *> AtEnd; // what a phi must get by all edges from one block
+    DenseMap<BasicBlock *, Value *> AtEnd; // a phi's common value for all edges from one block
     for (Use *U : Uses) {
       auto *I = cast<Instruction>(U->getUser());
       if (!isCopied(V) && TwinCast && I == TwinCast->getOperand(0))
@@ -262,7 +266,7 @@ void promotePointers(Function &F) {
     PromoteMemToReg(Variables, Tree);
 }
 
-/// Tells RewriteStatepointsForGC about a call: that it can't be a statepoint, or what is to be said of it.
+/// Marks a call for RewriteStatepointsForGC: as unfit for a statepoint, or with its attributes.
 CallInst *describeCall(CallInst *Call, uint64_t Number) {
   LLVMContext &Context = Call->getContext();
   if (!canBeStatepoint(*Call)) {

@@ -2,11 +2,11 @@
 #
 #   make corpus                            lua, sqlite and cpython, in all variants
 #   make corpus PROGRAMS="lua sqlite-O2"   some of them
-#   make corpus-frames                     Lua, compiled in many ways: what is known of its frames, against two other readers
+#   make corpus-frames                     Lua, compiled in many ways: the facts on its frames, against two other readers
 #   make edges                             whether all calls that happen in them are in the call graph
 #   make edges PROGRAMS="/usr/local/bin/git"   and in other programs: gawk, git, tclsh, python
 #
-# They stand in $(STACKPACK_CORPUS), by default $(BUILD)/corpus.
+# They are in $(STACKPACK_CORPUS), by default $(BUILD)/corpus.
 
 STACKPACK_CORPUS ?= $(BUILD)/corpus
 
