@@ -16,7 +16,7 @@ static bool is_inside(const struct header_table *table, size_t size) {
   return table->count > 0 && table_size <= size && table->offset <= size - table_size;
 }
 
-/* A section's table, if that is what it is. */
+/* A section's table, if it is one. */
 static struct header_table choose_section(const uint8_t *bytes, size_t size,
                                           const Elf64_Ehdr *header, uint64_t *seed) {
   const struct header_table sections = {header->e_shoff, header->e_shnum, sizeof(Elf64_Shdr)};
@@ -48,7 +48,7 @@ static struct header_table choose_table(const uint8_t *bytes, size_t size, const
   }
 }
 
-/* A number that means something in this file: its size, or what another field says. */
+/* A number that means something in this file: its size, or another field's value. */
 static uint64_t choose_hint(const uint8_t *bytes, const struct header_table *table, size_t size,
                             uint64_t *seed) {
   uint64_t number;

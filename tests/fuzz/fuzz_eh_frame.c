@@ -1,7 +1,7 @@
-/* fuzz_eh_frame.c - attacks the reader of unwind tables with sections that no assembler wrote.
+/* fuzz_eh_frame.c - attacks the reader of unwind tables with made-up sections.
  *
  * The input is a section `.eh_frame`. Findings: a read outside it, a range that is empty or out of
- * order, and a frame rule for an address that no function has.
+ * order, and a frame rule for an address outside all functions.
  */
 #include "fuzz.h"
 
@@ -24,7 +24,7 @@ static bool is_in(const struct code_ranges *ranges, uint64_t address) {
   return false;
 }
 
-/* Facts survive being read from their words; and a register is saved or lost, not both. */
+/* Facts survive being read from their words; and a register is either saved or lost. */
 static void check_facts(const struct intern *set) {
   for (uint32_t i = 0; i < set->count; i++) {
     const struct intern_sequence sequence = intern_get(set, i);

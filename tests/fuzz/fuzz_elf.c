@@ -1,8 +1,8 @@
-/* fuzz_elf.c - attacks the command with ELF files that no linker wrote.
+/* fuzz_elf.c - attacks the command with made-up ELF files.
  *
  * The input is an ELF file. It goes the way that `stackpack pack` goes, but stays in memory: open,
  * find, check, read, encode, rewrite, and read again. Findings: a read or write outside the file, a
- * refusal that doesn't say why, and a new file that says something else than the old one.
+ * refusal without a reason, and a new file with other content than the old one.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ static void expect_problem(const struct problem *problem) {
     finding("a failure says what is wrong", NULL);
 }
 
-/* Encodes for the place where the table will stand, as pack.c does. */
+/* Encodes for the table's future address, as pack.c does. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
                    size_t *size, struct plan *plan, struct problem *problem) {
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
@@ -51,7 +51,7 @@ static void compare(const struct loaded *before, const struct loaded *after) {
 }
 
 /* Reads the new file. Of an old file whose headers contradict each other it may be unreadable: the
- * command checks that, too, and leaves the old file as it is. */
+ * command checks that, too, and leaves the old file unchanged. */
 static void check_rewritten(const struct loaded *before, const uint8_t *rewritten, size_t size) {
   const struct load_options options = {0};
   struct problem problem = {0};

@@ -1,9 +1,9 @@
 /* fuzz_encode.c - attacks the encoder with stack maps that are right in form, and odd in content.
  *
- * Mutated bytes are seldom a readable section. So here the input is a string of choices, of which
- * one is built: functions that overlap or meet, records out of order and at equal addresses, live
- * sets out of a few locations or with limits for values, deopt states, live-outs. Findings: it
- * can't be read, or comes out of the packed table as something else.
+ * Mutated bytes are seldom a readable section. So here the input is a string of choices, and one
+ * map is built from them: functions that overlap or meet, records out of order and at equal
+ * addresses, live sets out of a few locations or with limits for values, deopt states, live-outs.
+ * Findings: it is unreadable, or comes out of the packed table as something else.
  */
 #include "fuzz.h"
 #include "tests/unit/v3_writer.h"

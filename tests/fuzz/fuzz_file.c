@@ -1,8 +1,7 @@
-/* fuzz_file.c - attacks the runtime's way to a file's stack maps with ELF files that no linker
- * wrote.
+/* fuzz_file.c - attacks the runtime's way to a file's stack maps with made-up ELF files.
  *
  * The input is an ELF file, in a file that is only in memory: the runtime maps it. Findings: a read
- * outside it, and whatever walk.c finds in the table. The runtime's own ELF reader gets the bytes
+ * outside it, and walk.c's findings in the table. The runtime's own ELF reader gets the bytes
  * in a block of their size as well, as a read beyond the end of a mapping is seen only where a page
  * ends, too.
  */
@@ -34,7 +33,7 @@ static void read_image(const uint8_t *bytes, size_t size) {
   code_ranges_free(&ranges);
 }
 
-/* The path of a new file with these bytes; -1 where the system has none to give. */
+/* The path of a new file with these bytes; -1 where the system refuses one. */
 static int new_file(const uint8_t *data, size_t size, char *path, size_t path_size) {
   const int file = memfd_create("fuzz", MFD_CLOEXEC);
   if (file < 0)

@@ -1,11 +1,10 @@
-/* fuzz_graph.c - attacks the call graph, and all that is told by it, with programs that no linker
- * wrote.
+/* fuzz_graph.c - attacks the call graph, and all answers from it, with made-up programs.
  *
- * The input is an ELF file. It goes the way that `stackpack callgraph` goes, and with two policies that
- * of `stackpack pack --gc-entry`, without rewriting: the graph is built of code, symbols, relocations,
- * jump tables, types and unwind tables, and records are dropped. Findings: a read outside the file, a
- * refusal that doesn't say why, a graph whose numbers lead out of its arrays, a way to a GC entry that
- * doesn't end at one, and a record that is neither kept nor dropped.
+ * The input is an ELF file. It goes the way of `stackpack callgraph`, and with two policies the way
+ * of `stackpack pack --gc-entry`, without rewriting: the graph is built of code, symbols,
+ * relocations, jump tables, types and unwind tables, and records are dropped. Findings: a read
+ * outside the file, a refusal without a reason, a graph with numbers beyond its arrays, a way to a
+ * GC entry that ends elsewhere, and a record missing among both the kept and the dropped ones.
  */
 #include "fuzz.h"
 
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the seeds' functions are called. */
+/* The names of the seeds' functions. */
 static struct policy_pattern entries[] = {
     {.text = "collect", .kind = POLICY_GC_ENTRY, .is_plain = true},
     {.text = "personality", .kind = POLICY_NO_GC, .is_plain = true},
@@ -72,8 +71,8 @@ static void visit(void *context, uint32_t node) {
     finding("an edge leads to a node", NULL);
 }
 
-/* From each node that leads to a GC entry, the ways by all certainties end at one. The last certainty
- * is left out where all functions have names. */
+/* From each node that reaches a GC entry, the ways by all certainties end at one. The last
+ * certainty is left out where all functions have names. */
 static void check_analysis(const struct analysis *analysis) {
   const uint32_t nodes = analysis_nodes(analysis->graph);
   for (unsigned certainty = 0; certainty < CERTAINTIES && analysis->next[certainty] != NULL;

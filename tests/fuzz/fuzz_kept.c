@@ -1,8 +1,8 @@
-/* fuzz_kept.c - attacks `stackpack unpack` with a file of kept stack maps that `pack` didn't write.
+/* fuzz_kept.c - attacks `stackpack unpack` with a made-up file of kept stack maps.
  *
  * The input is such a file, and after it the packed program, whose size the header says. The hash of
  * the packed program would stop all but the right one, so it is made to fit. Findings: a read or write
- * outside the bytes, a refusal that doesn't say why, and an original of another size than the
+ * outside the bytes, a refusal without a reason, and an original of another size than the
  * header's.
  */
 #include "fuzz.h"

@@ -1,11 +1,11 @@
-/* fuzz_packed.c - attacks the reader of packed tables with tables that no encoder wrote.
+/* fuzz_packed.c - attacks the reader of packed tables with made-up tables.
  *
  * The input is a packed table. Its header gets the magic, the size and the checksum that it should
  * have, so that the bytes after it are reached: an attacker can compute them, too. Where the header's
  * counts ask for more bytes than there are, zeros follow. The block ends where the table does.
  *
  * Findings: a read outside the table, a list without an end, an input of a few KB that takes
- * seconds or gigabytes, and an unpacking that fails without saying why.
+ * seconds or gigabytes, and an unpacking that fails without a reason.
  */
 #include "fuzz.h"
 
@@ -27,7 +27,7 @@ static void check_unpack(const struct packed_table *packed) {
     compare_tables(&table, &table, &differences);
     if (differences.count > 0)
       finding("a table equals itself", differences.first);
-    /* Whether the answers agree is of no interest: the table may be broken. */
+    /* The answers may disagree: the table may be broken. */
     answers_all(&table, packed, &differences);
   } else if (table.error == NULL && !table.no_memory) {
     finding("a failure says what is wrong", NULL);

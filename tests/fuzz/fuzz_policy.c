@@ -1,7 +1,8 @@
 /* fuzz_policy.c - attacks the reader of policies.
  *
- * The input is a policy's file, in memory. Findings: a refusal that doesn't say why; a pattern that is
- * empty, or has a line's end inside; a name that doesn't match itself; and a pattern that takes long.
+ * The input is a policy's file, in memory. Findings: a refusal without a reason; a pattern that is
+ * empty, or has a line's end inside; a name that fails to match itself; and a pattern that takes
+ * long.
  */
 #include "fuzz.h"
 

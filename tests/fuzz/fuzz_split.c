@@ -1,8 +1,8 @@
-/* fuzz_split.c - attacks `stackpack split` with objects and archives that no compiler wrote.
+/* fuzz_split.c - attacks `stackpack split` with made-up objects and archives.
  *
- * Findings: a read or write outside the bytes, a refusal that doesn't say why, a result that is
- * larger than what a file of that size can ask for, one that can't be split again or would be
- * changed by that, and records that are lost or came from nowhere.
+ * Findings: a read or write outside the bytes, a refusal without a reason, a result larger than a
+ * file of that size can ask for, one that fails to split again or would be changed by that, and
+ * records that are lost or added.
  */
 #include "fuzz.h"
 

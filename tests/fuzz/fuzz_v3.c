@@ -1,7 +1,7 @@
-/* fuzz_v3.c - attacks the reader of LLVM's stack maps with sections that no compiler wrote.
+/* fuzz_v3.c - attacks the reader of LLVM's stack maps with made-up sections.
  *
  * The input is a section `.llvm_stackmaps`. It is read under each of the three rules for
- * statepoints. Findings: a read outside the section, an error that says nothing, and a section
+ * statepoints. Findings: a read outside the section, an error without a message, and a section
  * that is read, but comes out of the packed table as another one.
  */
 #include "fuzz.h"

@@ -1,9 +1,9 @@
 /* fuzz_walk.c - walks over broken stacks, by broken tables.
  *
- * The input is a packed table, and its last 8 bytes are a seed, too. From the seed comes a stack, which
- * is built as managed code would leave it, frame by frame, and then spoilt: return addresses go wild, frame
- * pointers lead in circles, the top is cut off. So are the walk's options, and an unwinder that says
- * what it likes.
+ * The input is a packed table, and its last 8 bytes are a seed, too. From the seed comes a stack,
+ * built as managed code would leave it, frame by frame, and then spoilt: return addresses go wild,
+ * frame pointers go in circles, the top is cut off. So are the walk's options, and an unwinder of
+ * arbitrary answers.
  *
  * Findings: a read or write outside the stack and the registers, a walk with more frames than the
  * stack has words, an end that doesn't last, a base that is forwarded more often than there are

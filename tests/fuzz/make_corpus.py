@@ -412,7 +412,7 @@ def split_files(stackpack, programs):
         yield "split", (path / "again").read_bytes()
 
 
-# What the call graph is read from: code, symbols, relocations, a jump table, types, tables of pointers, ways of exceptions.
+# The call graph's sources: code, symbols, relocations, a jump table, types, tables of pointers, ways of exceptions.
 GRAPH_SOURCE = """
 module asm ".section .stackpack.types"
 module asm ".quad f0, 7, f1, 7, 0, 8"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs every seed and every input that once was a finding (tests/fuzz/regressions/TARGET) once through its fuzzer.
-# Needs BUILD, TOP and LLVM in the environment. Skipped (77) where clang has no fuzzer runtime.
+# Needs BUILD, TOP and LLVM in the environment. Skipped (77) where clang lacks a fuzzer runtime.
 set -eu
 
 clang=$LLVM/bin/clang
@@ -14,7 +14,7 @@ if ! echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return data
   exit 77
 fi
 
-# The jobs and flags of a make that runs this test are not those of this one.
+# This make has other jobs and flags than a make that runs this test.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 make -s -C "$TOP" -f tests/fuzz/rules.mk -j2 BUILD="$BUILD" LLVM="$LLVM" fuzzers
 
@@ -22,7 +22,7 @@ run_inputs() { # INPUT...
   "$fuzzer" -timeout=10 -rss_limit_mb=2048 -artifact_prefix="$PWD/" "$@" >log 2>&1
 }
 
-# One process tries all inputs of a target; where it fails, each has its own, so that those that fail have names.
+# One process tries all inputs of a target; where it fails, each has its own, so that failures have names.
 failures=0
 for fuzzer in "$BUILD"/fuzz/fuzz_*; do
   target=${fuzzer##*/fuzz_}

@@ -1,4 +1,5 @@
-/* round_trip.c - attacks the encoder: what is packed must be what was read, whatever that is. */
+/* round_trip.c - attacks the encoder: the packed content must equal the content read, for each
+ * input. */
 #include "fuzz.h"
 
 #include "tool/check/answers.h"
@@ -42,7 +43,7 @@ static void expect_no_differences(const struct differences *differences, const c
     finding(promise, differences->first);
 }
 
-/* Equal tables give equal bytes: so what was unpacked must pack to the same. */
+/* Equal tables give equal bytes: so an unpacked table must pack to the same. */
 static void check_again(const struct safepoints *table, uint64_t address, packed_compress *compress,
                         const uint8_t *expected, size_t expected_size) {
   uint8_t *bytes;

@@ -4,8 +4,8 @@
 #   make fuzz           runs each for FUZZ_SECONDS (default 60), FUZZ_JOBS (default 2) at a time
 #   make fuzz-long      the same for 600 seconds each, with choices that are others in every run
 #
-# It expects BUILD (the build folder) and LLVM (the prefix of an LLVM whose clang has libFuzzer). What a run learns and
-# what it finds is kept in $(BUILD)/fuzz; the seeds in tests/fuzz/corpus come from make_corpus.py.
+# It expects BUILD (the build folder) and LLVM (the prefix of an LLVM whose clang has libFuzzer). A run's corpus and its
+# findings are kept in $(BUILD)/fuzz; the seeds in tests/fuzz/corpus come from make_corpus.py.
 
 BUILD ?= build
 LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
@@ -20,7 +20,7 @@ FUZZ_FLAGS := -std=c17 -D_GNU_SOURCE -I. -fno-strict-aliasing -O1 -g -Wall -Wext
 FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
-# The whole library, the rooms of the command (but those that read debug information), and what the targets share.
+# The whole library, the rooms of the command (except for the readers of debug information), and the targets' shared code.
 FUZZ_TOOL := $(wildcard tool/code/*.c tool/flow/*.c tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c tool/split/*.c) \
   tool/image/demangle.c
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c tests/unit/v3_writer.c tests/unit/bytes.c
@@ -35,7 +35,7 @@ fuzz: fuzzers
 	printf '%s\n' $(FUZZ_TARGETS) | BUILD="$(BUILD)" FUZZ_SECONDS="$(FUZZ_SECONDS)" \
 	  xargs -P $(FUZZ_JOBS) -n 1 tests/fuzz/run
 
-# What it learns stays in $(BUILD)/fuzz/corpus, so that the next run goes on from there.
+# Its corpus stays in $(BUILD)/fuzz/corpus, so that the next run goes on from there.
 fuzz-long: override export FUZZ_SEED := 0
 fuzz-long: fuzz
 

@@ -1,7 +1,7 @@
 /* walk.c - attacks every function of the public header that takes a table, a record or a list.
  *
  * Answers to a broken table may be wrong. But an index must be below its count, an answer one of
- * the four, and every list must end within what the header of the format allows.
+ * the four, and every list must end within the limits of the format's header.
  */
 #include "fuzz.h"
 
@@ -11,14 +11,14 @@
 enum {
   RECORDS_WALKED = 4096,
   DETAILS_WALKED = 32,         /* records whose details are read: each decodes a block */
-  LAST_WALKED = 16,            /* records at the end, if not all were walked */
+  LAST_WALKED = 16,            /* records at the end, if some were left out */
   PAIRS_WALKED = 1 << 18,      /* a table of some bytes can give each record 65535 of them */
   FOLLOWERS_WALKED = 8,        /* of records with the same address */
   LIVE_ITEMS_MAX = 65535,      /* as many as a raw record has locations */
   SPACE_MAX = 64 * 1024 * 1024 /* for details: more is a finding of fuzz_packed.c's */
 };
 
-/* Keeps the compiler from leaving out reads of which nothing is used. */
+/* Keeps the compiler from leaving out unused reads. */
 static volatile uint64_t used;
 
 static uint64_t pairs_walked;
@@ -121,7 +121,7 @@ static bool walk_records(const struct stackpack_table *table, void *space) {
   return false;
 }
 
-/* Asks where most likely nothing is. */
+/* Asks where look-ups most likely miss. */
 static void walk_elsewhere(const struct stackpack_table *table) {
   const size_t records = stackpack_table_records(table);
   struct stackpack_record record;
