@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What the matrices of linkers and kinds of files share. A cell is a program for a machine, linked in one way: it is packed
-# and runs as before, or the file is refused in one line. Machines other than the build's run by qemu. A matrix sources this
-# file, may set other lists, and calls run_machine for each machine.
+# Shared functions of the matrices of linkers and kinds of files. A cell is a program for a machine, linked in one way: it is
+# packed and runs as before, or the file is refused in one line. Machines other than the build's run by qemu. A matrix sources
+# this file, may set other lists, and calls run_machine for each machine.
 . "$TOP/tests/cli/common.sh"
 
 linkers=(lld bfd gold mold)
@@ -13,8 +13,8 @@ tools=() # commands that change a packed file afterwards: see try_tools
 
 # ---- Machines ------------------------------------------------------------------------------------------
 
-# Sets what compiles, links and runs for a machine, which is the build's own or has an emulator. (Debug information in
-# DWARF 5 has relocations on RISC-V that GNU ld 2.40 and mold 1.10 don't know.)
+# Sets the compiler, linkers and emulator for a machine: the build's own, or an emulated one. (Debug information in
+# DWARF 5 has relocations on RISC-V unsupported by GNU ld 2.40 and mold 1.10.)
 choose_machine() { # MACHINE
   clang_options=() llc_options=() emulator=() binutils=
   [[ $1 != "$(uname -m)" ]] || return 0
@@ -30,8 +30,8 @@ choose_machine() { # MACHINE
 
 # ---- Objects -------------------------------------------------------------------------------------------
 
-# Objects are in the folder of their machine. NAME.o has read-only stack maps, as LLVM emits them; those of NAME.writable.o are writable; those of NAME.kept.o (and
-# NAME.kept.writable.o) have a global symbol, by which --gc-sections can be told to keep them.
+# Objects are in the folder of their machine. NAME.o has read-only stack maps, as LLVM emits them; NAME.writable.o has writable
+# ones; NAME.kept.o (and NAME.kept.writable.o) has a global symbol, so that an option makes --gc-sections keep them.
 make_objects() { # MACHINE
   mkdir "$1" && cd "$1"
   choose_machine "$1"
@@ -58,7 +58,7 @@ result() { # TEXT
   exit 0
 }
 
-# What a linker says about its failure, in one line without names of files.
+# A linker's reason for its failure, in one line without names of files.
 reason() { # LOG
   grep -v '^clang: ' "$1" | head -n 1 | sed -E 's/^[^ ]*ld[^ ]*: (fatal |error: )*//; s/^[^ ]*(mold|gold)[^ ]*: //; s/: use the .*//'
 }
@@ -95,7 +95,7 @@ choose_variant() { # VARIANT LINKER
   esac
 }
 
-# Links raw/app, and for a library raw/libmanaged.so, which holds the managed code; with LTO all code.
+# Links raw/app, and for a library raw/libmanaged.so, with the managed code; with LTO all code.
 link_cell() { # LINKER KIND PROGRAM
   local clang=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$1" -Wno-unused-command-line-argument)
   if [[ $2 != library ]]; then
@@ -139,7 +139,7 @@ cell() { # MACHINE LINKER KIND VARIANT PROGRAM
   result ok
 }
 
-# What else is put into a file: its name is appended to each command, or stands for FILE.
+# Further data added to a file: its name is appended to each command, or replaces FILE.
 apply() { # TOOL FILE
   local tool=$1
   [[ $tool == *FILE* ]] || tool+=" FILE"
@@ -149,7 +149,7 @@ apply() { # TOOL FILE
 }
 
 # Applies each tool to the raw and to the packed cell. A line for each goes to the file tools.LINKER. The packed one must run as
-# before, with the same records, or the code that a tool added must be told. What fails with the raw one isn't for us to mend.
+# before, with the same records, or must report the code that a tool added. A failure with the raw one is the tool's own.
 try_tools() { # FILE CELL
   local tool why
   for tool in "${tools[@]}"; do
