@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# What the samples' tests share, on top of what tests/cli shares.
+# Shared functions of the samples' tests, on top of tests/cli's.
 . "$TOP/tests/cli/common.sh"
 
 programs=$BUILD/samples
 
-# Runs a sample with options, and compares what it prints with what the plain build printed (the file `expected`). Its
-# statistics are left in the file PROGRAM.statistics: none may be what the pattern says.
+# Runs a sample with options, and compares its output with the plain build's (the file `expected`). Its
+# statistics are left in the file PROGRAM.statistics: none may match the pattern.
 expect_as_plain() { # PATTERN PROGRAM OPTION...
   "$programs/$2" --statistics "${@:3}" >output 2>"$2.statistics" || fail "${*:2} failed: $(<"$2.statistics")"
   diff expected output || fail "${*:2}: not the output of the plain build"
@@ -19,15 +19,15 @@ expect_mutant() { # MUTANT OPTION...
   fi
 }
 
-# Ends the test where valgrind can't run the samples: there are sanitizers in them, which have looked already; or it isn't there.
+# Ends the test where valgrind is unable to run the samples: they contain sanitizers, and these have looked already; or it is
+# missing.
 expect_valgrind() { # SAMPLE [TOOL...]
   local tool
   ! nm "$programs/$1" | grep __asan_init >/dev/null || exit 0
   for tool in valgrind "${@:2}"; do command -v "$tool" >tool || skip "$tool is not installed"; done
 }
 
-# Raw and packed, a sample prints under valgrind what the plain build prints. (Not every valgrind understands every compiler's
-# debug info.)
+# Raw and packed, a sample prints under valgrind the plain build's output. (Some valgrinds fail on some compilers' debug info.)
 expect_clean() { # SAMPLE OPTION...
   local program
   expect_valgrind "$1"

@@ -1,9 +1,9 @@
 #!/bin/bash
-# The fibers sample: with fibers suspended while their objects move, and packed or not, its output is that of the plain
-# C build. A stack that is left out must show.
+# The fibers sample: with fibers suspended while their objects move, raw and packed, its output equals the plain C build's.
+# A stack that is left out must show.
 . "$TOP/tests/samples/common.sh"
 
-# The raw and the packed stack maps of one program must lead the collector to the same frames.
+# The raw and the packed stack maps of one program must give the collector the same frames.
 expect_different "$programs/fibers" "$programs/fibers-raw"
 for options in "" "--fibers 1000 --size 3" "--fibers 5 --size 100" "--stress --fibers 3 --size 20" \
   "--stress --fibers 10 --size 8 --seed "{1,2,3}; do
@@ -32,7 +32,7 @@ options=(--stress --fibers 10 --size 8)
 "$programs/fibers-plain" "${options[@]}" >expected
 for mutant in without-one without-running without-values; do expect_mutant fibers-$mutant "${options[@]}"; done
 
-# What can't be, is said.
+# Failures get a message.
 for options in "--fibers 0" "--size 101" "--seed x" "--heap" "more"; do
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$programs/fibers" $options

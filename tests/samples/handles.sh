@@ -1,6 +1,6 @@
 #!/bin/bash
-# The handles sample: with a collection at every allocation, and packed or not, its result is the one computed without a
-# heap, while managed code and C++ call each other.
+# The handles sample: with a collection at every allocation, raw and packed, its result is the one computed without a heap,
+# while managed code and C++ call each other.
 . "$TOP/tests/cli/common.sh"
 
 programs=$BUILD/samples
@@ -8,11 +8,11 @@ sources=$TOP/samples/handles
 common=$TOP/samples/common
 ulimit -c 0
 
-# The records that no collection needs are dropped, and only these.
+# Exactly the records unneeded by collections are dropped.
 expect_status 0 "$stackpack" verify --policy="$sources/gc.policy" "$programs/handles-raw" "$programs/handles"
 expect_different "$programs/handles-raw" "$programs/handles"
 
-# The program succeeds, prints what it did when it was not packed, and updated handles and several rows at once.
+# The program succeeds, prints the unpacked program's output, and updated handles and several rows at once.
 check() { # PROGRAM OPTION...
   local program=$1 name=out.${*:2}
   expect_status 0 "$program" --statistics "${@:2}"
@@ -31,7 +31,7 @@ try() { # PROGRAM
 try "$programs/handles-raw"
 try "$programs/handles"
 
-# The compiler tells a reference from a plain pointer.
+# The compiler separates references from plain pointers.
 cat >mixed.cpp <<'EOF2'
 #include "objects.h"
 void *plain(list_ref list);
@@ -40,7 +40,7 @@ EOF2
 ! "$LLVM/bin/clang++" -fsyntax-only -I"$sources" -I"$common" mixed.cpp 2>/dev/null ||
   fail "a reference was taken for a plain pointer"
 
-# From here on with the thread sanitizer, which has nothing to find: there is one thread only.
+# From here on with the thread sanitizer, whose report must be empty: there is one thread only.
 flags=(-O1 -g -fsanitize=thread -I"$TOP/runtime" -I"$common" -I"$sources" -I.)
 mkdir objects
 for file in "$common"/{bounds,copier,numbers,options,die}.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The samples for the other machines, run by qemu: with a moving collector, raw and packed, each prints what it prints on
-# this machine. Samples with a mistake in them don't. Some of them, or with CHECK_MACHINES=all (`make check-machines`) all.
+# The samples for the other machines, run by qemu: with a moving collector, raw and packed, each prints the same as on this
+# machine. Samples with a mistake in them differ. Some of them, or with CHECK_MACHINES=all (`make check-machines`) all.
 . "$TOP/tests/cli/common.sh"
 
 samples=(fibers)
@@ -18,7 +18,7 @@ build_for() { # MACHINE FOLDER OPTIONS TARGET...
     CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${@:4}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
 }
 
-# What a sample is run with: enough for collections while roots are in all places.
+# A sample's options: enough for collections while roots are in all places.
 options_of() { # SAMPLE
   case $1 in
   semispace*) echo --stress --size 1 ;;
@@ -28,7 +28,7 @@ options_of() { # SAMPLE
   esac
 }
 
-# Raw and packed, it prints what this machine's does. What the collections of one thread did is the same, too.
+# Raw and packed, it prints the output of this machine's. The work of one thread's collections is the same, too.
 check_sample() { # FOLDER SAMPLE
   local options program
   read -ra options < <(options_of "$2")

@@ -1,4 +1,4 @@
-# tests/samples/rules.mk - samples with a mistake in them, which their tests must notice; included by tests/rules.mk.
+# tests/samples/rules.mk - samples with a mistake in them; their tests must notice it; included by tests/rules.mk.
 
 MUTANTS := $(BUILD)/tests/samples
 SAMPLE_MUTANTS := $(addprefix $(MUTANTS)/,shadow-stack-forgetful \

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What measures linked frames: with its roots in linked frames the workload prints what the plain C build prints, and walks
-# as many frames as the build with stack maps. The script that compares the two measures what it says.
+# The measurement of linked frames: with its roots in linked frames the workload prints the plain C build's output, and walks
+# as many frames as the build with stack maps. The script that compares the two measures its claims.
 . "$TOP/tests/samples/common.sh"
 
 for options in "" "--heap 200" "--stress --size 1" "--stress --size 4"; do
@@ -9,8 +9,8 @@ for options in "" "--heap 200" "--stress --size 1" "--stress --size 4"; do
   expect_as_plain '^collections: 0$|moved: 0 |walked: 0 |updated: 0$' shadow-stack "${words[@]}"
 done
 
-# With a collection at every allocation both builds meet the same stacks. (A function that keeps no reference across a
-# call has a stack map, but no frame to link: so there may be a few less.)
+# With a collection at every allocation both builds meet the same stacks. (A function without references across calls has a
+# stack map, but lacks a frame to link: so there may be a few less.)
 "$programs/semispace" --stress --size 4 --statistics >out 2>by-tables
 frames=$(awk '/^frames walked/ { print $3 }' shadow-stack.statistics)
 by_tables=$(awk '/^frames walked/ { print $3 }' by-tables)
@@ -26,7 +26,7 @@ status=0
 ((status == 134)) || fail "without roots a collection ends with status $status"
 grep -q "can't collect" err || fail "without roots the end is: $(<err)"
 
-# One reference that isn't put into its root is noticed.
+# One reference missing in its root is noticed.
 "$programs/semispace-plain" --size 1 >expected
 expect_mutant shadow-stack-forgetful --stress --size 1
 

@@ -1,18 +1,18 @@
 #!/bin/bash
-# The threads sample: however its threads meet, and packed or not, its sum is the one computed without threads and
-# collections. RUNS (20) is how many runs are made of each program, all with other numbers and other pauses.
+# The threads sample: however its threads meet, raw and packed, its sum is the one computed without threads and collections.
+# RUNS (20) is how many runs are made of each program, all with other numbers and other pauses.
 . "$TOP/tests/cli/common.sh"
 
 programs=$BUILD/samples
 sources=$TOP/samples/threads
 ulimit -c 0
 
-# The records that no collection needs are dropped, and only these.
+# Exactly the records unneeded by collections are dropped.
 expect_status 0 "$stackpack" verify --policy="$sources/gc.policy" --global-roots=gc_roots "$programs/threads-raw" \
   "$programs/threads"
 expect_different "$programs/threads-raw" "$programs/threads"
 
-# Runs a program with the options and a seed, which must succeed and print the same as the other programs did.
+# Runs a program with the options and a seed; it must succeed and print the same as the other programs did.
 declare -A sums
 check() { # PROGRAM SEED OPTION...
   local program=$1 seed=$2
@@ -25,7 +25,7 @@ check() { # PROGRAM SEED OPTION...
 }
 
 # More threads than processors and only one, few pauses and many, lists of other lengths; each with a collection at every
-# allocation and poll, and with a heap that is full now and then. The periods have no common divisor, so that all meet.
+# allocation and poll, and with a heap that is full now and then. The periods are coprime, so that all meet.
 for ((seed = 1; seed <= ${RUNS:-20}; seed++)); do
   for program in "$programs/threads-raw" "$programs/threads"; do
     check "$program" $seed --stress --threads $((1 + seed % 7)) --lists $((2 + seed % 5)) --length $((10 + seed % 11)) \
@@ -34,7 +34,7 @@ for ((seed = 1; seed <= ${RUNS:-20}; seed++)); do
   done
 done
 
-# What the sample would do if a root was missed: each mistake must show, as a fault, as the collector's complaint, or as
+# The sample's behaviour if a root was missed: each mistake must show, as a fault, as the collector's complaint, or as
 # a wrong sum. The linker puts the mistakes in (--wrap).
 cat >mistakes.c <<'EOF2'
 #include "roots.h"
@@ -72,7 +72,7 @@ for mistake in "thread->is_native 0" "!thread->is_native&&count%5==0 0" "0 1"; d
     fail "nothing shows that roots are missed: $mistake"
 done
 
-# No data race, in what the compiler sees of it: the managed code is compiled as always.
+# The code that the compiler sees is free of data races: the managed code is compiled as always.
 build_for_threads() { # OUTPUT
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -g -fsanitize=thread -I"$TOP/runtime" \
     -I"$TOP/samples/common" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -o "$1" "$sources"/{main,world,roots,native}.c \

@@ -1,7 +1,7 @@
 #!/bin/bash
-# samples/types: the pass gives indirect calls and functions their types, by the places where pointers are kept; calls then lead to what
-# comes to their place alone. Each by_* calls something that collects, by a pointer that went a way of its own; no_* never do, though functions
-# of the same signature collect.
+# samples/types: the pass gives indirect calls and functions their types, by the places where pointers are kept; calls then
+# reach the functions stored in their place alone. Each by_* calls something that collects, by a pointer that went a way of its
+# own; no_* never do, though functions of the same signature collect.
 . "$TOP/tests/cli/common.sh"
 
 [[ -x $LLVM/bin/llvm-config && -e $("$LLVM/bin/llvm-config" --includedir)/llvm/IR/PassManager.h ]] || skip "no headers of LLVM"
@@ -178,13 +178,14 @@ for options in "-O0 -g" "-O2 -g" "-O2"; do
     link_with lld app program.o remote.o $layout
     expect_status 0 ./app
     for function in $by; do expect_verdict kept app "$function" --gc-entry=collect; done
-    # Without debug info, the types of variables whose initialiser has padding aren't known: what is there may be anywhere.
+    # In the absence of debug info, the types of variables whose initialiser has padding are unknown: functions there may be
+    # anywhere.
     [[ $options == *-g ]] || continue
     for function in $no; do expect_verdict dropped app "$function" --gc-entry=collect; done
   done
 done
 
-# Without a prototype, a call has no type, and may lead anywhere; compatible types of C are one.
+# A call without a prototype is untyped, and may reach any function; compatible types of C are one.
 cat >unprototyped.c <<'C'
 #define APART __attribute__((noinline))
 static volatile long state;
@@ -205,7 +206,7 @@ link_with lld app unprototyped.o
 for function in by_choice by_unprototyped; do expect_verdict kept app $function --gc-entry=collect; done
 expect_verdict dropped app no_collection --gc-entry=collect
 
-# What is stored by a pointer that was counted from a struct's start may be in any field.
+# A function stored by a pointer that was counted from a struct's start may be in any field.
 cat >counted.c <<'C'
 #include <stddef.h>
 #define APART __attribute__((noinline))
