@@ -8,16 +8,16 @@ OTHER_TESTS := tests/oracle/test_oracle.sh $(filter-out %/common.sh,$(wildcard t
 
 include tests/samples/rules.mk
 
-# Tests that look at what is around the code: installed files, packages, other build systems and tools, programs that take
-# long to build. A second compiler or a sanitizer finds nothing new in them.
+# Tests of the parts around the code: installed files, packages, other build systems and tools, programs that take
+# long to build. A second compiler or a sanitizer repeats their results.
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
   matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/machines.sh
 
-# What `check-all` runs; what `check` does: few samples of each kind, without the tests that take longest and look around the code; what
-# `check-inputs` does (for sanitizers), and `check-code` (for another compiler). TEST names some tests by a pattern, which then try
-# all their cases: make check TEST='gc-*'.
+# The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
+# the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a
+# pattern; they then try all their cases: make check TEST='gc-*'.
 LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-document.sh managed-compiler.sh matrix.sh matrix-machines.sh packages.sh report-browser.sh \
   tools-patchelf.sh tools-release.sh unwind-machines.sh) tests/samples/handles.sh tests/samples/machines.sh tests/samples/threads.sh tests/samples/types.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
@@ -70,7 +70,7 @@ check-machines: all samples
 	CHECK_MACHINES=all TEST_TIMEOUT=3600 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
 	  tests/run tests/cli/matrix-machines.sh tests/cli/machines-decoders.sh tests/samples/machines.sh
 
-# Tools that change packed files afterwards, on the plain links of all machines (CHECK_TOOLS=all: on every cell, which takes hours).
+# Tools that change packed files afterwards, on the plain links of all machines (CHECK_TOOLS=all: on every cell, for hours).
 .PHONY: check-tools
 check-tools: CHECK_TOOLS ?= plain
 check-tools: all

@@ -26,7 +26,7 @@ from stackmap_oracle import Unusable
 DIFFERENCES_SHOWN = 10
 
 
-# One text for each value: 1, 1.0 and true are equal in Python, but not in JSON.
+# One text for each value: 1, 1.0 and true are equal in Python, but different in JSON.
 as_text = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 

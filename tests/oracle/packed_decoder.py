@@ -136,7 +136,7 @@ def compare_with_stackpack(decoded, stackpack, path):
     yield from differences("lookup", found(decoded), (one for one, _ in groupby(answers)))
 
 
-# ---- What a writer promises ----------------------------------------------------------------------------
+# ---- A writer's promises ----------------------------------------------------------------------------
 
 
 def positions_of_layouts(decoded):

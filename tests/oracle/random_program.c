@@ -1,8 +1,9 @@
-/* random_program.c - writes a file of random stack maps, from a seed, for scripts: those of the unit tests' generator.
+/* random_program.c - writes a file of random stack maps, from a seed, for scripts: made by the unit
+ * tests' generator.
  *
  *   random_program SEED RECORDS FILE
  *
- * There is no code, no symbol and no unwind table in it: only the maps, of about so many records.
+ * It lacks code, symbols and unwind tables: only the maps, of about so many records.
  */
 #include "tests/unit/elf_writer.h"
 #include "tests/unit/generator.h"

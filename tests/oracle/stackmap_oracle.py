@@ -494,7 +494,7 @@ def operands(group):
     return b"(?:" + b"|".join(forms) + b")"
 
 
-# What an x86-64 call may look like before its return address, and a nop in its place.
+# The forms of an x86-64 call before its return address, and of a nop in its place.
 CALL = re.compile(b"(?s:(?:\xe8.{4}|\xff" + operands(2) + b"|\x90|\x0f\x1f" + operands(0) + b"))\\Z")
 
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The second reader, against which dumps are compared, passes its own tests.
+# The second reader, the reference for dumps, passes its own tests.
 set -euo pipefail
 export PATH="$LLVM/bin:$PATH" PYTHONDONTWRITEBYTECODE=1
 cd "$TOP/tests/oracle"
