@@ -19,7 +19,7 @@ expect_refusal "app: dynamic relocations without addends, in section .rel.dyn$" 
 expect_same app before
 expect_status 0 "$stackpack" dump app
 
-# Relocations that are also another section's, if headers lie: the remaining ones are fixed in place.
+# Relocations that are also another section's, if headers lie: the remaining ones can't move.
 link_with lld app main.o list.o -pie -Wl,-z,notext
 set_field app "section .rela.dyn size" +24
 cp app before

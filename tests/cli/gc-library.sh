@@ -18,7 +18,7 @@ expect_verdict kept bound.so managed_by_chain --gc-entry=collect
 expect_verdict kept bound.so managed_no_outside --gc-entry=collect # by the malloc of a program that loads it
 expect_verdict dropped bound.so managed_no_outside --gc-entry=collect --malloc=libc
 
-# The runtime in a library of its own: it is unknown.
+# The runtime in a library of its own: its code is unknown.
 link_with lld runtime.so -shared native.o
 for plt in "" -fno-plt; do
   # shellcheck disable=SC2086 # an option or none

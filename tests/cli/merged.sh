@@ -68,7 +68,7 @@ for linker in lld bfd; do
     expect_refusal 'app: no stack maps: no section .no_such' "$stackpack" pack --section .no_such app
   done
 
-  # Among relocated constants: the bytes stay in place, and so the file's size, too.
+  # Among relocated constants: the bytes stay in place, and the file keeps its size.
   script .data.rel.ro "*(.data.rel.ro .data.rel.ro.*)" "BEFORE .dynamic"
   link_with $linker app main.o list.writable.o many.writable.o -pie -Wl,-T,merge.lds 2>link.log || { cat link.log; fail "can't link"; }
   expect_status 0 "$stackpack" pack -o packed app

@@ -57,13 +57,13 @@ for program in plain pointers stored bare; do
   expect_walk $program "the stack's end, 2 managed frames, 2 forwarded" 1014 plain caller exact
 done
 
-# In their absence, `pack` takes sizes from the code. A raw program has LLVM's, unchecked: so an apparent native frame may be
-# another one.
+# Without unwind tables, `pack` takes sizes from the code. A raw program has LLVM's, unchecked: so an apparent native frame may
+# be another one.
 expect_one bare.packed "$both" 1014 plain caller
 expect_one bare "$unsure, 2 managed frames, 2 forwarded" 1014 plain caller
 
 # A stack pointer that moves after the prologue, and slots addressed from %rbp and %rbx. The registers of the youngest frame
-# are enough. In their absence the walk stops.
+# are enough. Without them nothing is guessed.
 lost="a register that isn't known, by which a root or a frame's end is told"
 for function in dynamic based; do
   for program in plain pointers; do
