@@ -173,17 +173,26 @@ static bool read_section(const struct image *image, const struct image_section *
   return ok;
 }
 
-/* Reads all sections of the first one's name: a linker script may leave several. */
+/* Linkers leave one section of the name, linker scripts a few. Each costs a look at all
+ * relocations. The library reads as many of a program that isn't packed (raw.c). */
+enum { SECTIONS_MAX = 64 };
+
+/* Reads all sections of the first one's name. */
 static bool read_records(const struct image *image, const struct load_options *options,
                          const struct evidence *evidence, struct loaded *loaded,
                          struct problem *problem) {
   const char *name = loaded->raw->name;
   struct statepoint_signs signs = evidence_signs(evidence);
   signs.rule = options->statepoints;
-  EACH_SECTION(image, section)
-    if (strcmp(section->name, name) == 0 &&
-        !read_section(image, section, &signs, &loaded->table, problem))
+  unsigned sections = 0;
+  EACH_SECTION(image, section) {
+    if (strcmp(section->name, name) != 0)
+      continue;
+    if (sections++ == SECTIONS_MAX)
+      return problem_set(problem, "more than %d sections %s", SECTIONS_MAX, name);
+    if (!read_section(image, section, &signs, &loaded->table, problem))
       return false;
+  }
   return true;
 }
 
