@@ -43,14 +43,15 @@ check check-all check-inputs check-code: all samples $(UNIT_TESTS) $(RANDOM_PROG
 check check-all check-inputs check-code quick:
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
-# Random programs with known call graphs: ROUNDS of each family, others in every run (FIRST= repeats one: it is printed).
+# Random programs with known call graphs: ROUNDS of each family, others in every run (FIRST= repeats one: it is printed); and each name of
+# GC entries with each suffix of copies.
 .PHONY: campaign
 campaign: ROUNDS ?= 300
 campaign: FIRST ?= $(shell date +%s)
 campaign: all
 	@echo "FIRST=$(FIRST) ROUNDS=$(ROUNDS)"
 	FIRST="$(FIRST)" ROUNDS="$(ROUNDS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
-	  tests/run $(filter %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS))
+	  tests/run $(filter %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS)) tests/cli/gc-names-languages.sh
 
 # Files of many kinds that double in size: work and memory must stay in proportion (KINDS= names some of them).
 .PHONY: grow

@@ -1,6 +1,7 @@
 #!/bin/bash
 # GC entries of several languages, in copies with the suffixes of compilers, in programs linked in four ways and stripped in five: each
-# return address that is on the stack during a collection has its record still. The program itself finds them.
+# return address that is on the stack during a collection has its record still. The program itself prints these addresses. A name meets
+# one suffix; with ROUNDS=10 (make campaign), each of them.
 . "$TOP/tests/cli/common.sh"
 
 cat >recorder.c <<'C'
@@ -16,27 +17,26 @@ __attribute__((noinline, used)) void scan(void) {
 C
 "$LLVM/bin/clang" -O1 -fPIE -c recorder.c
 
-# Each function's linker name, and the user's name.
+# Each function's linker name.
 names=(collect _ZN2rt7collectEv _ZN2rt7collectIiEEvi '_ZN2rt7collect17h0123456789abcdefE' _RNvXs_C2rtNtB4_4HeapNtB4_2Gc7collect rt.heap.collect
   'runtime.(*mheap).grow' rt::collect_all)
-patterns=(collect rt::collect _ZN2rt7collectIiEEvi rt::collect rt::Gc::collect rt.heap.collect 'runtime.(*mheap).grow' rt::collect_all)
-suffixes=(.constprop.0 .isra.0 .part.1 .llvm.1234567 .specialized.2 .cfi .avx2 .lto_priv.0.cold)
+suffixes=(.constprop.0 .isra.0 .part.1 .llvm.1234567 .specialized.2 .cfi .avx2 .lto_priv.0.cold .resolver .cold)
 entries=(collect rt.heap.collect rt::collect rt::Gc::collect 'runtime.(*mheap).grow' rt::collect_all)
 
 # Each function is exported, and calls go to its copy.
-{
+write_native() { # ROUND
   echo 'long leaf(long); volatile long sink; void scan(void);'
   echo '__attribute__((noinline)) long leaf(long x) { return sink += x; }'
   for i in "${!names[@]}"; do
     cat <<C
 void whole_$i(void) __asm__("${names[i]}");
-static void copy_$i(void) __asm__("${names[i]}${suffixes[i]}");
+static void copy_$i(void) __asm__("${names[i]}${suffixes[(i + $1) % ${#suffixes[@]}]}");
 __attribute__((noinline)) void whole_$i(void) { sink += $i; scan(); sink++; }
 static __attribute__((noinline)) void copy_$i(void) { sink += 2 * $i; scan(); sink++; }
 __attribute__((noinline)) long helper_$i(long x) { copy_$i(); return sink += x; }
 C
   done
-} >native.c
+}
 {
   echo 'long leaf(long);'
   for i in "${!names[@]}"; do
@@ -71,19 +71,24 @@ check() { # PROGRAM DROPS-SOME(yes|no) OPTION...
   [[ $2 == no || $(wc -l <after) -lt $(wc -l <before) ]] || fail "$1: nothing is dropped"
 }
 
-for link in "lld -no-pie" "bfd -no-pie" "lld -pie -Wl,-z,notext" "lld -no-pie -rdynamic"; do
+check_links() { # ROUND
+  local link first=collect${suffixes[$1]}
+  write_native "$1" >native.c
   "$LLVM/bin/clang" -O1 -fPIE -Wno-everything -c native.c
-  # shellcheck disable=SC2086 # a list of words
-  link_with ${link%% *} app managed.o main.o native.o recorder.o ${link#* }
-  check app yes "${options[@]}"
-  strip -x -o stripped app && check stripped yes "${options[@]}"
-  [[ $link == "lld -no-pie -rdynamic" ]] || continue
-  check app yes --gc-entry='*collect*' --gc-entry='*mheap*'
-  strip -s -o stripped app && check stripped no "${options[@]}"
-  strip -g -o stripped app && check stripped yes "${options[@]}"
-  strip -N collect.constprop.0 -o stripped app && check stripped yes "${options[@]}"
-  "$LLVM/bin/llvm-strip" --strip-unneeded -o stripped app && check stripped no "${options[@]}"
-done
+  for link in "lld -no-pie" "bfd -no-pie" "lld -pie -Wl,-z,notext" "lld -no-pie -rdynamic"; do
+    # shellcheck disable=SC2086 # a list of words
+    link_with ${link%% *} app managed.o main.o native.o recorder.o ${link#* }
+    check app yes "${options[@]}"
+    check app yes --gc-entry='*collect*' --gc-entry='*mheap*'
+    strip -x -o stripped app && check stripped yes "${options[@]}"
+    strip -g -o stripped app && check stripped yes "${options[@]}"
+    strip -N "$first" -o stripped app && check stripped yes "${options[@]}"
+    [[ $link == *-rdynamic ]] || continue # or no entry has a name that is left
+    strip -s -o stripped app && check stripped no "${options[@]}"
+    "$LLVM/bin/llvm-strip" --strip-unneeded -o stripped app && check stripped no "${options[@]}"
+  done
+}
+for ((round = 0; round < ${ROUNDS:-1} && round < ${#suffixes[@]}; round++)); do check_links $round; done
 
 # A generic method of a trait, by rustc.
 command -v rustc >rustc.log || exit 0
@@ -104,7 +109,6 @@ impl<A: Copy + Into<u64>> Gc for Heap<A> {
 #[no_mangle] #[inline(never)] pub extern "C" fn helper_0(x: u64) -> u64 { Heap(x as u32).collect(x as u16).wrapping_add(1) }
 #[no_mangle] #[inline(never)] pub extern "C" fn helper_1(x: u64) -> u64 { Heap(x as u8).poll().wrapping_add(1) }
 RUST
-rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic -o rt.o rt.rs 2>rustc.log || { cat rustc.log; fail "rustc"; }
 names=(one two)
 printf 'long leaf(long);\n' >managed.c
 for i in 0 1; do
@@ -114,6 +118,10 @@ echo 'long managed_0(long), managed_1(long); int main(void) { return managed_0(1
 compile_managed managed.c managed.o
 "$LLVM/bin/clang" -O1 -fPIE -c main.c
 for link in "lld -no-pie" "lld -pie -Wl,-z,notext -rdynamic"; do
+  mangling=legacy
+  [[ $link != *-rdynamic ]] || mangling=v0
+  rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic -C symbol-mangling-version=$mangling -o rt.o rt.rs 2>rustc.log ||
+    rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic -o rt.o rt.rs 2>rustc.log || { cat rustc.log; fail "rustc"; }
   # shellcheck disable=SC2086 # a list of words
   link_with ${link%% *} app managed.o main.o rt.o recorder.o ${link#* }
   for entry in rt::Gc::collect rt::Heap::collect; do
