@@ -17,7 +17,6 @@ CMAKEDIR ?= $(LIBDIR)/cmake/stackpack
 BASHCOMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
-GDBDIR ?= $(DATADIR)/gdb/auto-load
 
 # SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), archives and data (644).
 INSTALLED_PROGRAMS += \
@@ -34,9 +33,7 @@ INSTALLED_DATA += \
   man/stackpack.3:$(MANDIR)/man3/stackpack.3 \
   tool/completions/stackpack.bash:$(BASHCOMPLETIONDIR)/stackpack \
   tool/completions/stackpack.zsh:$(ZSHCOMPLETIONDIR)/_stackpack \
-  tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish \
-  tool/gdb/stackpack.py:$(DATADIR)/stackpack/gdb/stackpack.py \
-  tool/gdb/stackpack.py:$(GDBDIR)$(LIBDIR)/libstackpack.so.$(VERSION)-gdb.py
+  tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish
 
 # TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and a compiler, in
 # the folder that -B names, for `ld`, or for `ld.lld` with -fuse-ld=lld, and so on.

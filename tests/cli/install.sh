@@ -10,7 +10,7 @@ for file in bin/stackpack bin/stackpack-ld include/stackpack.h include/stackpack
   lib/libstackpack.so.0 lib/pkgconfig/stackpack.pc lib/cmake/stackpack/stackpackConfig.cmake \
   lib/cmake/stackpack/stackpackConfigVersion.cmake libexec/stackpack/ld share/man/man1/stackpack.1 \
   share/man/man1/stackpack-ld.1 share/man/man3/stackpack.3 share/bash-completion/completions/stackpack \
-  share/zsh/site-functions/_stackpack share/fish/vendor_completions.d/stackpack.fish share/stackpack/gdb/stackpack.py libexec/stackpack/ld.{bfd,gold,lld,mold}; do
+  share/zsh/site-functions/_stackpack share/fish/vendor_completions.d/stackpack.fish libexec/stackpack/ld.{bfd,gold,lld,mold}; do
   grep -qxF "./$file" files || fail "$file isn't installed"
 done
 while read -r link; do
