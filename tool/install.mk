@@ -17,6 +17,7 @@ CMAKEDIR ?= $(LIBDIR)/cmake/stackpack
 BASHCOMPLETIONDIR ?= $(DATADIR)/bash-completion/completions
 ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
+GDBAUTOLOADDIR ?= $(DATADIR)/gdb/auto-load
 
 # SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), archives and data (644).
 INSTALLED_PROGRAMS += \
@@ -31,16 +32,20 @@ INSTALLED_DATA += \
   man/stackpack.1:$(MANDIR)/man1/stackpack.1 \
   man/stackpack-ld.1:$(MANDIR)/man1/stackpack-ld.1 \
   man/stackpack.3:$(MANDIR)/man3/stackpack.3 \
+  bindings/gdb/stackpack-gdb.py:$(DATADIR)/stackpack/stackpack-gdb.py \
   tool/completions/stackpack.bash:$(BASHCOMPLETIONDIR)/stackpack \
   tool/completions/stackpack.zsh:$(ZSHCOMPLETIONDIR)/_stackpack \
   tool/completions/stackpack.fish:$(FISHCOMPLETIONDIR)/stackpack.fish
 
 # TARGET:PLACE: symbolic links. A linker looks for libstackpack.so, the dynamic linker for the soname; and a compiler, in
 # the folder that -B names, for `ld`, or for `ld.lld` with -fuse-ld=lld, and so on.
+# gdb loads the file that is named like the shared library, in a folder named like the library's.
+GDB_SCRIPT := $(GDBAUTOLOADDIR)$(LIBDIR)/libstackpack.so.$(VERSION)-gdb.py
 LD_TARGET := $(shell realpath -m -s --relative-to=$(LIBEXECDIR)/stackpack $(BINDIR)/stackpack-ld)
 INSTALLED_LINKS += \
   libstackpack.so.$(VERSION):$(LIBDIR)/libstackpack.so.0 \
   libstackpack.so.0:$(LIBDIR)/libstackpack.so \
+  $(shell realpath -m -s --relative-to=$(dir $(GDB_SCRIPT)) $(DATADIR)/stackpack/stackpack-gdb.py):$(GDB_SCRIPT) \
   $(foreach name,ld ld.bfd ld.gold ld.lld ld.mold,$(LD_TARGET):$(LIBEXECDIR)/stackpack/$(name))
 
 # SOURCE:PLACE: text with @VARIABLES@. The paths in a .pc file are absolute, those in CMake's relative to its folder.

@@ -10,7 +10,7 @@ for file in bin/stackpack bin/stackpack-ld include/stackpack.h include/stackpack
   lib/libstackpack.so.0 lib/pkgconfig/stackpack.pc lib/cmake/stackpack/stackpackConfig.cmake \
   lib/cmake/stackpack/stackpackConfigVersion.cmake libexec/stackpack/ld share/man/man1/stackpack.1 \
   share/man/man1/stackpack-ld.1 share/man/man3/stackpack.3 share/bash-completion/completions/stackpack \
-  share/zsh/site-functions/_stackpack share/fish/vendor_completions.d/stackpack.fish libexec/stackpack/ld.{bfd,gold,lld,mold}; do
+  share/zsh/site-functions/_stackpack share/stackpack/stackpack-gdb.py share/fish/vendor_completions.d/stackpack.fish libexec/stackpack/ld.{bfd,gold,lld,mold}; do
   grep -qxF "./$file" files || fail "$file isn't installed"
 done
 while read -r link; do
@@ -26,6 +26,8 @@ grep -qF 'soname: [libstackpack.so.0]' dynamic || fail "the soname"
 stackpack --version >version
 [[ $(pkg-config --modversion stackpack) == "$(sed 's/stackpack //' version)" ]] || fail "the versions"
 [[ $(pkg-config --variable=libdir stackpack) == */opt/stackpack/lib ]] || fail "libdir"
+loaded=$(echo $prefix/share/gdb/auto-load/opt/stackpack/lib/libstackpack.so.[0-9]*.[0-9]*.[0-9]*-gdb.py)
+[[ $(basename "$loaded") == "$(readlink $prefix/lib/libstackpack.so.0)-gdb.py" ]] || fail "gdb doesn't find its commands: $loaded"
 [[ $(realpath "$(command -v stackpack)") == "$PWD"/installed/* ]] || fail "which stackpack is it?"
 stackpack --help >/dev/null
 stackpack-ld --stackpack-help >/dev/null

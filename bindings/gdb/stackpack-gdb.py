@@ -1,0 +1,488 @@
+"""stackpack-gdb.py - gdb shows the roots of managed frames, in a process or in a core.
+
+    (gdb) source stackpack-gdb.py
+    (gdb) info roots all
+    #4  0x20a4ea in tree_build: a statepoint, 2 roots
+      [rsp+8]     0x7fffffffe2b8: 0x7ffff7b40010  reference
+      [rsp+16]    0x7fffffffe2c0: 0x7ffff7b40028  derived from [rsp+8] 0x7ffff7b40010, +24
+
+The frames are those of gdb's unwinder. The command `stackpack lookup`, which is looked for in PATH, says of each return address
+what a collector would be told: it runs once for each module of a walk, on the file that gdb has, and its answers are kept. A
+module's distance from its file is that of any section that gdb lists; where both have a build ID, it must be the same.
+"""
+import collections
+import json
+import os
+import re
+import struct
+import subprocess
+
+import gdb
+
+WORD = 8
+ALL_BITS = 0xFFFFFFFFFFFFFFFF
+
+# The registers by their DWARF numbers; those that a function preserves for its caller; the stack pointer.
+Machine = collections.namedtuple("Machine", "names preserved stack_pointer")
+MACHINES = {
+    62: Machine("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split(), {3, 6, 12, 13, 14, 15}, 7),
+    183: Machine(["x%d" % number for number in range(31)] + ["sp"], set(range(19, 30)), 31),
+    243: Machine(["x%d" % number for number in range(32)], {8, 9} | set(range(18, 28)), 2),
+}
+
+
+class Unusable(Exception):
+    """The reason, in one line."""
+
+
+# ---- Modules: the files, and their places in memory ----
+
+
+class Module:
+    """A program or library: its file's headers, and its distance in memory from the file's addresses."""
+
+    def __init__(self, path, places):
+        self.path = path
+        with open(path, "rb") as file:
+            header = file.read(64)
+            if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
+                raise Unusable("%s: not a little-endian ELF file of 64 bits" % path)
+            self.machine = MACHINES.get(struct.unpack_from("<H", header, 18)[0])
+            sections = self.read_sections(file, header)
+            common = [name for name in places if name in sections]
+            if self.machine is None or not common:
+                raise Unusable("%s: %s" % (path, "a machine that stackpack doesn't know" if common else "no section headers"))
+            self.slide = places[common[0]].start - sections[common[0]][0]
+            self.check_build_id(file, sections.get(".note.gnu.build-id"))
+
+    @staticmethod
+    def read_sections(file, header):
+        """The address, offset and size of each section in memory that has a name of its own."""
+        offset = struct.unpack_from("<Q", header, 40)[0]
+        size, count, names = struct.unpack_from("<HHH", header, 58)
+        file.seek(offset)
+        table = file.read(64 * count) if size == 64 else b""
+        headers = list(struct.iter_unpack("<IIQQQQIIQQ", table[: len(table) // 64 * 64]))
+        if names >= len(headers):
+            return {}
+        file.seek(headers[names][4])
+        text = file.read(min(headers[names][5], 1 << 20))
+        found = [(text[h[0] :].split(b"\0", 1)[0].decode("latin-1"), h[3:6]) for h in headers if h[2] & 2]
+        counts = collections.Counter(name for name, _ in found)
+        return {name: place for name, place in found if counts[name] == 1}
+
+    def check_build_id(self, file, note):
+        """A core may be of another build than the file."""
+        if note is None or note[2] > 4096:
+            return
+        address, offset, size = note
+        file.seek(offset)
+        try:
+            memory = bytes(gdb.selected_inferior().read_memory((address + self.slide) & ALL_BITS, size))
+        except gdb.MemoryError:
+            return
+        if memory != file.read(size):
+            raise Unusable("%s: another build than the one in memory" % self.path)
+
+
+def sections_in_memory():
+    """By file, the sections' ranges of addresses, as gdb has relocated them."""
+    program = gdb.current_progspace().filename
+    places = collections.defaultdict(dict)
+    for line in gdb.execute("info files", to_string=True).splitlines():
+        match = re.match(r"\s*0x([0-9a-f]+) - 0x([0-9a-f]+) is (\S+)(?: in (.*))?$", line)
+        if match and not match[3].startswith("load"):  # a core's segments
+            places[match[4] or program].setdefault(match[3], range(int(match[1], 16), int(match[2], 16)))
+    return places
+
+
+# ---- Look-ups ----
+
+answers = {}  # by file (with size and time) and address: what never changes
+
+
+def ask(module, addresses):
+    """What stands in the way, or None; and the answers for a file's addresses. A file without stack maps has none."""
+    state = os.stat(module.path)
+    known = answers.setdefault((module.path, state.st_size, state.st_mtime_ns), {})
+    wanted = sorted(set(addresses) - set(known))
+    if not wanted:
+        return None, known
+    try:
+        run = subprocess.run(
+            ["stackpack", "lookup", "--format=json", "--", module.path],
+            input="".join("%x\n" % address for address in wanted),
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False)
+    except OSError as error:
+        return "the command stackpack doesn't run: %s" % error.strerror, known
+    for line in run.stdout.splitlines():
+        answer = json.loads(line)
+        known[answer["address"]] = answer
+    fault = run.stderr.strip().partition("\n")[0] or "stackpack ended with status %d" % run.returncode
+    if run.returncode in (0, 1):
+        return None, known
+    if fault.endswith(": no stack maps: no section .llvm_stackmaps"):
+        known.update((address, None) for address in wanted)
+        return None, known
+    return fault, known
+
+
+# ---- Frames ----
+
+
+class Frame:
+    """A function's own frame: those of functions that are inlined in it have the same registers."""
+
+    def __init__(self, frame, is_interrupted):
+        self.frame = frame
+        self.is_interrupted = is_interrupted  # else it waits in a call
+        self.pc = frame.pc()
+        self.answer, self.module, self.fault, self.is_in_file = None, None, None, True
+
+    @property
+    def kind(self):
+        """A frame whose module can't be asked may have roots."""
+        return "unknown" if self.fault else self.answer["answer"] if self.answer else "not managed"
+
+    @property
+    def record(self):
+        """Of several records at one address a collector is given the first."""
+        return self.answer["records"][0] if self.kind == "found" and not self.is_interrupted else None
+
+    @property
+    def is_managed(self):
+        return self.kind != "not managed"
+
+    def title(self):
+        function = (self.record or self.answer or {}).get("function") or self.frame.name()
+        return "#%-3d 0x%x in %s" % (self.frame.level(), self.pc, function or "a function without a name")
+
+    def register(self, number):
+        """A register's value when this frame goes on, or None: only what callees preserve is known."""
+        machine = self.module.machine
+        if number >= len(machine.names):
+            return None
+        if not self.is_interrupted and number not in machine.preserved and number != machine.stack_pointer:
+            return None
+        value = self.frame.read_register(machine.names[number])
+        return None if value.is_optimized_out else int(value) & ALL_BITS
+
+
+def frames_of_thread():
+    """All frames of the selected thread from the youngest on, without inlined ones; and why there are no more."""
+    frames, frame, is_interrupted = [], gdb.newest_frame(), True
+    try:
+        while frame is not None:
+            last = frame
+            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+                frames.append(Frame(frame, is_interrupted))
+                is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
+            frame = frame.older()
+        return frames, last.unwind_stop_reason()
+    except gdb.error as error:
+        return frames, str(error)
+
+
+def open_module(path, places):
+    """The module, or a line that says why it can't be asked."""
+    if path is None:
+        return "gdb has no program file: the command `file` gives one"
+    try:
+        return Module(path, places.get(path, {}))
+    except Unusable as fault:
+        return str(fault)
+    except OSError as error:
+        return "%s: %s" % (path, error.strerror)
+    except (ValueError, OverflowError):
+        return "%s: broken section headers" % path
+
+
+def look_up(frames):
+    """Gives each frame its module and answer, or the fault."""
+    program, by_path = gdb.current_progspace().filename, collections.defaultdict(list)
+    places = sections_in_memory()
+    ranges = [section for sections in places.values() for section in sections.values()]
+    for frame in frames:
+        call = (frame.pc - (not frame.is_interrupted)) & ALL_BITS
+        frame.is_in_file = any(call in section for section in ranges)
+        by_path[gdb.solib_name(call) or program].append(frame)
+    for path, asking in by_path.items():
+        module = open_module(path, places)
+        if isinstance(module, str):
+            fault, known = module, {}
+        else:
+            # An exact address is looked up as the call before a return address would be.
+            addresses = [(frame.pc - module.slide + frame.is_interrupted) & ALL_BITS for frame in asking]
+            fault, known = ask(module, addresses)
+            for frame, address in zip(asking, addresses):
+                frame.module, frame.answer = module, known.get(address)
+        for frame in asking:
+            frame.fault = fault
+
+
+# ---- Roots ----
+
+
+class Place:
+    """Where a reference is, as a location of a record says it, one word of it."""
+
+    def __init__(self, frame, location, word):
+        kind, self.address, self.value = location["kind"], None, None
+        names = frame.module.machine.names
+        if kind in ("register", "direct", "indirect"):
+            number, offset = location["register"], location.get("offset", 0) + word * WORD
+            register = frame.register(number)
+            name = names[number] if number < len(names) else "register %d" % number
+            if kind == "register":
+                self.text, self.value = name, register if offset == 0 else None
+                return
+            self.text = "[%s%+d]" % (name, offset) if kind == "indirect" else "%s%+d" % (name, offset)
+            if register is None:
+                return
+            self.address = (register + offset) & ALL_BITS
+            self.value = self.address if kind == "direct" else read_word(self.address)
+            if kind == "direct":
+                self.address = None
+        else:
+            self.value = location["value"] & ALL_BITS
+            self.text = "constant"
+
+    def value_text(self):
+        return "unknown" if self.value is None else "0x%x" % self.value
+
+
+def read_word(address):
+    try:
+        return struct.unpack("<Q", bytes(gdb.selected_inferior().read_memory(address, WORD)))[0]
+    except gdb.MemoryError:
+        return None
+
+
+def words(pair):
+    """A vector of references is so many roots."""
+    return max(1, pair["derived"]["size"] // WORD)
+
+
+def count_roots(frame):
+    return sum(words(pair) for pair in frame.record["gc"])
+
+
+def roots(frame):
+    """The (base, derived) places of a frame's roots."""
+    for pair in frame.record["gc"]:
+        base, derived = pair["base"], pair["derived"]
+        for word in range(words(pair)):
+            yield Place(frame, base, word), Place(frame, derived, word), base == derived
+
+
+def doubt(base):
+    """Why a base can't be an object's address, or nothing."""
+    if base.value is None:
+        return "  (unknown: the place can't be read)"
+    if base.value != 0 and read_word(base.value) is None:
+        return "  (implausible: no memory there)"
+    return ""
+
+
+def has_roots(frame):
+    return frame.record is not None and frame.record["kind"] == "statepoint"
+
+
+def print_roots(frame):
+    for base, derived, is_reference in roots(frame):
+        where = "" if derived.address is None else " 0x%x:" % derived.address
+        line = "  %-11s%s %s" % (derived.text, where, derived.value_text())
+        if is_reference:
+            line += "  reference"
+        else:
+            line += "  derived from %s %s" % (base.text, base.value_text())
+            if base.value is not None and derived.value is not None:
+                line += ", %+d" % (derived.value - base.value)
+        print(line + doubt(base))
+
+
+# ---- What a frame is ----
+
+
+def explain(frame):
+    """A frame's answer, with what to do about it where it has no roots to tell."""
+    if frame.fault:
+        return "unknown, there may be roots: %s" % frame.fault
+    if not frame.is_in_file:
+        return "in no file's code: compiled at run time, of the kernel, or a broken stack. From here on gdb guesses"
+    if not frame.is_managed:
+        return "native: in no function that has stack maps"
+    if frame.is_interrupted:
+        return "managed, but interrupted, not waiting in a call: no safepoint. Let it go on to a poll or an allocation"
+    if frame.kind == "not a safepoint":
+        return ("managed, but not a safepoint: a collection would stop here. If packing dropped the record, the policy lacks a GC "
+                "entry: see `stackpack lookup` and `why` on the file as it was linked")
+    record = frame.record
+    if record["kind"] != "statepoint":
+        return "a stack map or patch point, not a statepoint: it has no roots (STACKPACK_STATEPOINT_IDS says which are)"
+    count = count_roots(frame)
+    more = len(frame.answer["records"]) - 1
+    return "a statepoint, %s%s" % (
+        "%d root%s" % (count, "" if count == 1 else "s"), "; %d more records at this address" % more if more else "")
+
+
+def end_in_doubt(frame, older):
+    """Whether the table and gdb's unwinder disagree on the caller's stack pointer; a line, or None."""
+    facts = frame.record["frame"] if frame.record else None
+    if not facts or older is None:
+        return None
+    register = frame.register(facts["cfa_register"])
+    pointer = older.read_register(frame.module.machine.names[frame.module.machine.stack_pointer])
+    if register is None or pointer.is_optimized_out:
+        return None
+    end = (register + facts["cfa_offset"]) & ALL_BITS
+    if end == int(pointer) & ALL_BITS:
+        return None
+    return "  the frame ends at 0x%x by the table, at 0x%x by gdb: the stack or a table is broken" % (
+        end, int(pointer) & ALL_BITS)
+
+
+def physical_older(frame):
+    """The caller's own frame, or None where gdb can't get to it."""
+    try:
+        older = frame.older()
+        while older is not None and older.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            older = older.older()
+        return older
+    except gdb.error:
+        return None
+
+
+def explain_end(frames, reason):
+    """Why there is no frame after the last one."""
+    last = frames[-1]
+    if isinstance(reason, str):
+        return "stops at #%d: %s" % (last.frame.level(), reason)
+    limit = gdb.parameter("backtrace limit")
+    if limit is not None and last.frame.level() + 1 >= limit:
+        return "stops at gdb's own limit: `set backtrace limit unlimited`"
+    if reason not in (gdb.FRAME_UNWIND_NO_REASON, gdb.FRAME_UNWIND_OUTERMOST):
+        return ("stops at #%d: %s. Frames beyond are unknown: the stack is broken, or this function was compiled without unwind "
+                "tables (-funwind-tables; in LLVM IR the attribute uwtable)"
+                % (last.frame.level(), gdb.frame_stop_reason_string(reason)))
+    if last.is_managed and not last.fault:
+        return "ends at a managed frame: gdb takes it for the outermost one"
+    return "ends at the outermost frame"
+
+
+# ---- The commands ----
+
+
+def show(frame, with_native):
+    if frame.is_managed or with_native or not frame.is_in_file:
+        print("%s: %s" % (frame.title(), explain(frame)))
+    if has_roots(frame):
+        print_roots(frame)
+        line = end_in_doubt(frame, physical_older(frame.frame))
+        if line:
+            print(line)
+
+
+def show_all():
+    frames, reason = frames_of_thread()
+    look_up(frames)
+    faults = [frame.fault for frame in frames if frame.fault]
+    for fault in dict.fromkeys(faults):
+        print("stackpack: %s" % fault)
+    for frame in frames:
+        if not frame.fault:
+            show(frame, False)
+    managed = [frame for frame in frames if frame.is_managed and not frame.fault]
+    count = sum(count_roots(frame) for frame in managed if has_roots(frame))
+    unknown = ", %d unknown, there may be roots" % len(faults) if faults else ""
+    print("%d managed frames with %d roots, %d native frames%s; the walk %s" % (
+        len(managed), count, len(frames) - len(managed) - len(faults), unknown, explain_end(frames, reason)))
+
+
+def selected_frame():
+    """The physical frame of the selected one: a function's own, if that is inlined in it."""
+    selected = gdb.selected_frame()
+    frame, is_interrupted = gdb.newest_frame(), True
+    is_reached = False
+    while frame is not None:
+        is_reached = is_reached or frame == selected
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+            if is_reached:
+                return Frame(frame, is_interrupted)
+            is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
+        frame = frame.older()
+    raise gdb.GdbError("the selected frame isn't one of this thread")
+
+
+def show_selected():
+    frame = selected_frame()
+    look_up([frame])
+    show(frame, True)
+
+
+def need_thread():
+    if gdb.selected_thread() is None:
+        raise gdb.GdbError("no process or core")
+
+
+class InfoRoots(gdb.Command):
+    """Show the roots of managed frames, as stack maps tell them.
+
+info roots               of the selected frame
+info roots all           of all frames of the selected thread
+info roots all THREAD    of all frames of a thread, by gdb's number
+
+A root is a place that holds a reference, in the frame or in a register, with its present value. A derived reference has its base
+behind it."""
+
+    def __init__(self):
+        super().__init__("info roots", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        words = gdb.string_to_argv(argument)
+        need_thread()
+        if not words:
+            show_selected()
+        elif words[0] == "all" and len(words) == 1:
+            show_all()
+        elif words[0] == "all" and len(words) == 2:
+            show_all_of(words[1])
+        else:
+            raise gdb.GdbError("Usage: info roots [all [THREAD]]")
+
+
+def show_all_of(number):
+    before, frame = gdb.selected_thread(), gdb.selected_frame()
+    for thread in gdb.selected_inferior().threads():
+        if str(thread.num) == number:
+            thread.switch()
+            try:
+                show_all()
+            finally:
+                before.switch()
+                frame.select()
+            return
+    raise gdb.GdbError("no thread %s" % number)
+
+
+class Stackpack(gdb.Command):
+    """Commands for stack maps of garbage collectors."""
+
+    def __init__(self):
+        super().__init__("stackpack", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
+
+
+class StackpackFrame(gdb.Command):
+    """Show what a collector is told of the selected frame: the answer, the record, and each root."""
+
+    def __init__(self):
+        super().__init__("stackpack frame", gdb.COMMAND_STACK)
+
+    def invoke(self, argument, from_tty):
+        need_thread()
+        show_selected()
+
+
+InfoRoots()
+Stackpack()
+StackpackFrame()
