@@ -11,6 +11,10 @@
 #include "elf/elf_image.h"
 #include "elf/entries.h"
 
+/* The sections of stack maps that one file may have: linkers leave one, linker scripts a few. Each
+ * costs a look at all relocations. */
+enum { RAW_SECTIONS_MAX = 64 };
+
 struct evidence {
   struct code code;
   struct section_bytes unwind; /* .eh_frame, or empty */

@@ -22,10 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Linkers leave one section of the name, linker scripts a few. Each costs a look at all
- * relocations. */
-enum { SECTIONS_MAX = 64 };
-
 static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t bias,
                                    struct stackpack_table *table, void **memory) {
   uint8_t *bytes;
@@ -106,7 +102,7 @@ static enum stackpack_error read_sections(const struct elf_image *image,
   Elf64_Shdr section = {0};
   unsigned sections = 0;
   for (unsigned number = 0; raw_next(image, &number, &section); sections++) {
-    const enum stackpack_error error = sections < SECTIONS_MAX
+    const enum stackpack_error error = sections < RAW_SECTIONS_MAX
                                            ? read_section(image, &section, evidence, safepoints)
                                            : STACKPACK_BAD_STACK_MAP;
     if (error != STACKPACK_OK)

@@ -173,11 +173,7 @@ static bool read_section(const struct image *image, const struct image_section *
   return ok;
 }
 
-/* Linkers leave one section of the name, linker scripts a few. Each costs a look at all
- * relocations. The library reads as many of a program that isn't packed (raw.c). */
-enum { SECTIONS_MAX = 64 };
-
-/* Reads all sections of the first one's name. */
+/* Reads all sections of the first one's name: a linker script may leave several. */
 static bool read_records(const struct image *image, const struct load_options *options,
                          const struct evidence *evidence, struct loaded *loaded,
                          struct problem *problem) {
@@ -188,8 +184,8 @@ static bool read_records(const struct image *image, const struct load_options *o
   EACH_SECTION(image, section) {
     if (strcmp(section->name, name) != 0)
       continue;
-    if (sections++ == SECTIONS_MAX)
-      return problem_set(problem, "more than %d sections %s", SECTIONS_MAX, name);
+    if (sections++ == RAW_SECTIONS_MAX)
+      return problem_set(problem, "more than %d sections %s", RAW_SECTIONS_MAX, name);
     if (!read_section(image, section, &signs, &loaded->table, problem))
       return false;
   }
