@@ -240,11 +240,9 @@ static bool is_doubtful(const struct reader *reader, const struct contents *cont
 }
 
 /* Whether a record in a statepoint's form is none, by its place. */
-static bool is_unlike(const struct reader *reader, const struct stackmap_v3_record *raw,
+static bool is_unlike(const struct statepoint_signs *signs, const struct stackmap_v3_record *raw,
                       uint64_t address) {
-  const struct statepoint_signs *signs = reader->signs;
-  return has_unknown_id(signs, raw->id) &&
-         (raw->offset == 0 || !signs->may_return_to(signs->code, address));
+  return raw->offset == 0 || !signs->may_return_to(signs->code, address);
 }
 
 /* The same; the rule follows from the signs. */
@@ -256,13 +254,13 @@ static bool read_by_signs(struct reader *reader, const struct stackmap_v3_record
   const bool is_none = is_patchpoint || is_unlisted(signs, raw->id);
   if (!read_contents(reader, raw, is_none ? STATEPOINTS_NONE : signs->rule, contents))
     return false;
-  if (!contents->is_statepoint)
+  if (!contents->is_statepoint || !has_unknown_id(signs, raw->id))
     return true;
   struct safepoint_function *function =
       &reader->table->functions[reader->table->function_count - 1];
-  if (is_unlike(reader, raw, address))
+  if (is_unlike(signs, raw, address))
     function->unlike = function->unlike == 0 ? address : function->unlike;
-  else if (has_unknown_id(signs, raw->id) && is_doubtful(reader, contents))
+  else if (is_doubtful(reader, contents))
     reader->table->records_doubtful++;
   else
     return true;
