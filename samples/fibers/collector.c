@@ -24,9 +24,14 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-static void collect(const void *running) {
+/* `frame`: the struct waiting_frame of the running fiber's allocation; NULL between fibers. Most
+ * allocations don't collect: so only here a walk's start is made of it. */
+static void collect(const void *frame) {
+  struct stackpack_context running;
+  if (frame != NULL)
+    running = waiting_context(*(const struct waiting_frame *)frame);
   copier_start(&copier);
-  roots_update(running, copier_forward, &copier, &roots_counts);
+  roots_update(frame != NULL ? &running : NULL, copier_forward, &copier, &roots_counts);
   copier_finish(&copier);
 }
 
@@ -41,9 +46,8 @@ void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_
 
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer) {
-  const struct stackpack_context running =
-      waiting_context((struct waiting_frame){return_address, stack_pointer, frame_pointer});
-  return copier_allocate(&copier, data_bytes, references, collect, &running);
+  const struct waiting_frame frame = {return_address, stack_pointer, frame_pointer};
+  return copier_allocate(&copier, data_bytes, references, collect, &frame);
 }
 
 void heap_report(FILE *file) {
