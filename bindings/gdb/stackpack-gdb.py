@@ -168,17 +168,29 @@ class Frame:
         return None if value.is_optimized_out else int(value) & ALL_BITS
 
 
+def own_frame(frame):
+    """The first frame from this one on, towards older ones, that is a function's own, or None."""
+    while frame is not None and frame.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+        frame = frame.older()
+    return frame
+
+
+def frames_from_youngest():
+    """The own frames of the selected thread's functions."""
+    frame, is_interrupted = own_frame(gdb.newest_frame()), True
+    while frame is not None:
+        yield Frame(frame, is_interrupted)
+        is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
+        frame = own_frame(frame.older())
+
+
 def frames_of_thread():
-    """All frames of the selected thread from the youngest on, without inlined ones; and why there are no more."""
-    frames, frame, is_interrupted = [], gdb.newest_frame(), True
+    """All of them; and why there are no more."""
+    frames = []
     try:
-        while frame is not None:
-            last = frame
-            if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-                frames.append(Frame(frame, is_interrupted))
-                is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
-            frame = frame.older()
-        return frames, last.unwind_stop_reason()
+        for frame in frames_from_youngest():
+            frames.append(frame)
+        return frames, frames[-1].frame.unwind_stop_reason()
     except gdb.error as error:
         return frames, str(error)
 
@@ -345,10 +357,7 @@ def end_in_doubt(frame, older):
 def physical_older(frame):
     """The caller's own frame, or None where gdb can't get to it."""
     try:
-        older = frame.older()
-        while older is not None and older.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            older = older.older()
-        return older
+        return own_frame(frame.older())
     except gdb.error:
         return None
 
@@ -401,16 +410,10 @@ def show_all():
 
 def selected_frame():
     """The physical frame of the selected one: a function's own, if that is inlined in it."""
-    selected = gdb.selected_frame()
-    frame, is_interrupted = gdb.newest_frame(), True
-    is_reached = False
-    while frame is not None:
-        is_reached = is_reached or frame == selected
-        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-            if is_reached:
-                return Frame(frame, is_interrupted)
-            is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
-        frame = frame.older()
+    selected = own_frame(gdb.selected_frame())
+    for frame in frames_from_youngest():
+        if frame.frame == selected:
+            return frame
     raise gdb.GdbError("the selected frame isn't one of this thread")
 
 
