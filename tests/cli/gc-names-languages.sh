@@ -118,10 +118,10 @@ echo 'long managed_0(long), managed_1(long); int main(void) { return managed_0(1
 compile_managed managed.c managed.o
 "$LLVM/bin/clang" -O1 -fPIE -c main.c
 for link in "lld -no-pie" "lld -pie -Wl,-z,notext -rdynamic"; do
-  mangling=legacy
-  [[ $link != *-rdynamic ]] || mangling=v0
-  rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic -C symbol-mangling-version=$mangling -o rt.o rt.rs 2>rustc.log ||
-    rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic -o rt.o rt.rs 2>rustc.log || { cat rustc.log; fail "rustc"; }
+  mangling=() # rustc's own choice
+  [[ $link != *-rdynamic ]] || mangling=(-C symbol-mangling-version=v0)
+  rustc -O --crate-type=lib --emit=obj -C panic=abort -C relocation-model=pic "${mangling[@]}" -o rt.o rt.rs 2>rustc.log ||
+    { cat rustc.log; fail "rustc"; }
   # shellcheck disable=SC2086 # a list of words
   link_with ${link%% *} app managed.o main.o rt.o recorder.o ${link#* }
   for entry in rt::Gc::collect rt::Heap::collect; do
