@@ -82,16 +82,11 @@ def print_programs(programs):
     print(LEGEND)
 
 
-def times_as_fast(reference, frame_ns):
-    """A system whose clock of processor time is coarse measures short walks as nothing."""
-    return f"{reference / frame_ns:.1f}x" if frame_ns > 0 else "-"
-
-
 def print_walks(walks):
     print(f"\nWalks of a stack of {walks['frames']} managed frames: time a frame, and how many times as fast as _Unwind_Backtrace")
     for title, ways in (("references in slots, by frame pointers", "walks"), ("references in saved registers", "registers")):
         reference = next(walk["frame_ns"] for walk in walks[ways] if walk["name"] == "_Unwind_Backtrace")
-        rows = [(walk["name"], time(walk["frame_ns"]), times_as_fast(reference, walk["frame_ns"])) for walk in walks[ways]]
+        rows = [(walk["name"], time(walk["frame_ns"]), f"{reference / walk['frame_ns']:.1f}x") for walk in walks[ways]]
         print_rows([(title, "", ""), *rows])
 
 
