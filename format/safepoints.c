@@ -16,6 +16,7 @@ void safepoints_free(struct safepoints *table) {
   intern_free(&table->lists);
   intern_free(&table->live);
   intern_free(&table->frames);
+  sources_free(&table->sources);
   *table = (struct safepoints){0};
 }
 
