@@ -27,8 +27,8 @@ static const char *const kind_names[] = {
     [CALL_BRANCH] = "branch", [CALL_INDIRECT] = "indirect", [CALL_OUTSIDE] = "outside",
     [CALL_PASSED] = "passed"};
 
-/* The address that a call leads to: of a function, or of a symbol's definition here; 0 if it leads
- * to none that is known. */
+/* The address of a call's target: of a function, or of a symbol's definition here; 0 if it is
+ * unknown. */
 static uint64_t target_address(const struct call_graph *graph, const struct call *call) {
   if (graph_is_function(graph, call->target))
     return graph->functions[call->target].address;
@@ -36,7 +36,7 @@ static uint64_t target_address(const struct call_graph *graph, const struct call
   return symbol != NULL && symbol->is_defined ? symbol->address : 0;
 }
 
-/* A node's part in the policy: "gc-entry" or "no-gc"; NULL if no pattern means it. */
+/* A node's part in the policy: "gc-entry" or "no-gc"; NULL if all patterns miss it. */
 static const char *policy_part(const struct analysis *analysis, uint32_t node) {
   if (analysis->named == NULL || analysis->named[node] == NULL)
     return NULL;
@@ -161,7 +161,7 @@ static void print_dot(const struct call_graph *graph) {
 
 /* ---- The command ---- */
 
-/* Which functions other files can find by name: an array, to be freed. */
+/* By function: other files can find it by name. To be freed. */
 static bool *find_exported(const struct call_graph *graph) {
   bool *exported = calloc((size_t)graph->function_count + 1, sizeof *exported);
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
@@ -186,7 +186,7 @@ static void print_graph(const struct analysis *analysis, enum output_format form
   free(exported);
 }
 
-/* Without a policy there is nothing to analyse. */
+/* Only a policy needs the analysis. */
 static bool print_analysed(const struct callgraph_options *options, const struct program *program,
                            const struct call_graph *graph, struct problem *problem) {
   struct analysis analysis = {.graph = graph};
@@ -202,7 +202,7 @@ static bool print_analysed(const struct callgraph_options *options, const struct
   return true;
 }
 
-/* A file without stack maps has a call graph, too. */
+/* Stack maps are optional here. */
 static bool print_file(const char *path, const struct callgraph_options *options) {
   struct problem problem = {0};
   struct program program = {.path = path};

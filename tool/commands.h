@@ -7,8 +7,8 @@
 
 enum {
   EXIT_DONE = 0,
-  EXIT_DIFFERENCE = 1, /* verify found something, or lookup didn't */
-  EXIT_UNUSABLE = 2,   /* usage, or input or output that can't be used */
+  EXIT_DIFFERENCE = 1, /* a difference, a missing or dropped record, or too much growth */
+  EXIT_UNUSABLE = 2,   /* usage, or unusable input or output */
 };
 
 int command_pack(int argc, char **argv);
@@ -25,10 +25,10 @@ int command_split(int argc, char **argv);
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The word that is nearest to one that isn't known. */
+/* The word that is nearest to an unknown one. */
 struct nearest {
   const char *wanted;
-  const char *word; /* NULL: none is near */
+  const char *word; /* NULL: all are far */
   unsigned distance;
 };
 void nearest_try(struct nearest *nearest, const char *word);
@@ -39,7 +39,7 @@ void nearest_try(struct nearest *nearest, const char *word);
 struct command_option {
   const char *name; /* without "--"; NULL ends a table */
   char letter;      /* 0: it has none */
-  bool *flag;       /* to be set: the option takes no value */
+  bool *flag;       /* to be set by an option without a value */
   const char **text;
   const char *words; /* the value is one of these: "text|json", */
   unsigned *word;    /* and this gets its number */
@@ -48,21 +48,22 @@ struct command_option {
 };
 
 /* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
- * (tool/completions): each option begins a line, the values it takes are written between bars where
- * they are few, and two blanks go before its meaning. */
+ * (tool/completions): each option begins a line, its few values are between bars, and two blanks
+ * precede its meaning. */
 struct command {
   const char *name, *help;
-  int least, most;       /* how many arguments it takes: 0 most, any number; */
-  const char *complaint; /* said where there are others */
+  int least, most;       /* arguments; 0 most: any number */
+  const char *complaint; /* about another number */
 };
 
-/* Takes the options out of a command line, and counts the arguments; `optind` is the first of
- * them then. False where there is nothing more to do: the help was printed, or a line about a
- * mistake, and *status is the command's exit status. */
+/* Takes the options out of a command line, and counts the arguments; `optind` is then the first.
+ * False after printing the help, or a line about a mistake: then *status is the command's exit
+ * status. */
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status);
 
-/* The values of --format, by the number of their word; no command has both of the last two. */
+/* The values of --format, by the number of their word; a command has at most one of the last
+ * two. */
 enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_CSV };
 
 /* The options of every command that reads stack maps. */

@@ -34,7 +34,7 @@ struct dump {
   const struct safepoints *table;
   struct names names;
   bool *is_selected;     /* by record; owned */
-  struct source *source; /* NULL: not asked for, or there is none */
+  struct source *source; /* NULL: unwanted, or absent */
   bool with_source;
   struct record_text text;
   int address_width; /* of records' addresses */
@@ -133,7 +133,7 @@ static void print_below(const struct dump *dump, const struct record_view *view)
   record_text_frames(&dump->text, &frames, 6);
 }
 
-/* Prints the columns [first, end) of a group's table. The records' other lines stand below their
+/* Prints the columns [first, end) of a group's table. The records' other lines are below their
  * first columns. */
 static void print_part(const struct dump *dump, size_t first, size_t end) {
   if (end > first) {

@@ -1,8 +1,8 @@
 /* lookup.c - stackpack lookup: the answers that a collector would get for addresses.
  *
- * The answers are the runtime library's own, from the packed table; of a program that isn't packed,
- * from the table that the library makes of its stack maps. A record that is found is printed from
- * the table of safepoints, as `dump` prints it: by its number, which is the same in both.
+ * The answers are the runtime library's own, from the packed table, or, for a raw program, from the
+ * table that the library makes of its stack maps. A found record has the same number in the table
+ * of safepoints, and is printed from there, as by `dump`.
  */
 #include "tool/commands.h"
 
@@ -33,13 +33,13 @@ struct lookup {
   struct stackpack_table table;
   const struct safepoints *safepoints; /* of the same records, in the same order */
   struct names names;
-  struct source *source; /* NULL: not asked for, or there is none */
+  struct source *source; /* NULL: unwanted, or absent */
   bool with_source, json;
   uint64_t first, last; /* the file's addresses in memory */
   uint64_t slide;       /* run-time addresses are so much higher, modulo 2^64 */
-  bool is_movable;      /* the file has no address of its own, and none was given */
+  bool is_movable;      /* the file is position-independent, and --base is absent */
   struct record_text text;
-  uint8_t *own; /* the table, if the file has none; owned */
+  uint8_t *own; /* the table of a raw file; owned */
   struct record_view view;
   bool some_missing;
 };
@@ -80,7 +80,7 @@ static void text_record(const struct lookup *lookup, const struct source_frames 
 
 /* ---- Addresses without a record ---- */
 
-/* The function with stack maps that has the call before an address; NULL if it isn't known. */
+/* The function with stack maps that has the call before an address; NULL if it is unknown. */
 static const struct safepoint_function *function_of(const struct lookup *lookup, uint64_t address) {
   const struct safepoints *table = lookup->safepoints;
   for (uint32_t i = table->function_count; i-- > 0;)
@@ -247,7 +247,7 @@ static bool take_addresses(struct lookup *lookup, const struct image *image, con
   return true;
 }
 
-/* All addresses are answered, even if the debug information can't be used. */
+/* All addresses are answered, even with unusable debug information. */
 static bool look_up_in(struct lookup *lookup, const struct program *program,
                        const struct lookup_options *options, char **addresses, int count,
                        struct problem *problem) {

@@ -1,11 +1,11 @@
 /* memory.c - ends a command where memory runs out.
  *
- * A command without memory can only say so and stop: nothing is replaced before all of the new file
- * is written. Where each caller has to pass such a failure on, one that forgets makes a name
+ * A command without memory can only say so and stop: files are replaced after all of the new file
+ * is written. If each caller had to pass such a failure on, one that forgets would make a name
  * `null`, a list short, a policy end early. So the linker puts these in the place of the functions
  * that the commands and the libraries inside them allocate by (ld --wrap), and main gives them to
- * jansson. Code in tool/ can rely on them. The code that a command shares with libstackpack, which
- * must return, still does there: see elf/, format/, runtime/.
+ * jansson. Code in tool/ can rely on them. The code that a command shares with libstackpack must
+ * return, and still does: see elf/, format/, runtime/.
  */
 #include <stddef.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* options.c - takes the options out of a command line, and says which word can't be understood.
+/* options.c - takes the options out of a command line, and names a word that it can't understand.
  *
- * A command's table tells where each option's value goes; getopt_long reads the words.
+ * A command's table has the place of each option's value; getopt_long reads the words.
  *
- * A word that isn't known is answered with the nearest one that is: the one that takes the fewest
- * letters to be added, taken away or replaced.
+ * The answer to an unknown word is the nearest one: that with the fewest letters to be added, taken
+ * away or replaced.
  */
 #include "tool/commands.h"
 
@@ -51,8 +51,8 @@ void nearest_try(struct nearest *nearest, const char *word) {
     *nearest = (struct nearest){nearest->wanted, word, far};
 }
 
-/* `found` is getopt_long's result: ':' for a missing value, '?' for all else. Of a long option that
- * takes no value, it leaves the number in optopt. */
+/* `found` is getopt_long's result: ':' for a missing value, '?' for all else. It leaves in optopt
+ * the number of a long option that got a superfluous value. */
 static void usage_unknown(const struct command *command, const struct option *options, int found,
                           const char *word) {
   const int length = (int)strcspn(word, "=");
@@ -135,7 +135,7 @@ static struct getopt_tables tables_of(const struct command_option *options) {
   return tables;
 }
 
-/* The option that getopt_long has found; NULL if it is none of these. */
+/* The option that getopt_long has found; NULL for all others. */
 static const struct command_option *option_of(const struct command_option *options, int found) {
   if (found >= FIRST_NUMBER)
     return &options[found - FIRST_NUMBER];

@@ -3,7 +3,7 @@
  * A file goes through the passes that pack_image lists, in that order. Each takes the results of
  * those before it from struct packing, and adds its own; the work itself is in the file that is
  * named there. The file is opened before the first pass, and the new one is written by the last:
- * until then nothing has changed on disk.
+ * until then the disk is unchanged.
  */
 #include "tool/commands.h"
 
@@ -50,31 +50,31 @@ struct pack_options {
   struct load_options load;
   struct policy policy;
   const char *output;
-  const char *keep_raw; /* NULL: the raw stack maps aren't kept */
+  const char *keep_raw; /* NULL: the raw stack maps are discarded */
   bool if_present, force, always, dry_run, quiet, report;
   enum output_format format;
   enum { CONFLICTS_REFUSE, CONFLICTS_OMIT } conflicts;
   enum { READER_HERE, READER_ELSEWHERE } reader;
 };
 
-/* One file on its way, and the results of the passes, which are named beside them. */
+/* One file on its way, and the results of the passes, each beside its pass' name. */
 struct packing {
   const struct pack_options *options;
   const char *path;
   const struct image *image;
   struct loaded loaded;      /* find_stack_maps, and read_stack_maps for the records */
   struct drop drop;          /* drop_by_reach */
-  struct problem raw_reader; /* refuse_raw_readers: without text there is none */
+  struct problem raw_reader; /* refuse_raw_readers: empty text without a reader */
   uint8_t *table;            /* encode_table; owned */
   size_t table_size;         /* encode_table */
   struct plan plan;          /* encode_table: of the new file */
   uint8_t *result;           /* rewrite_file: plan.file_size bytes; owned */
   struct message message;    /* sum_up; it is printed when the file is written */
-  bool is_done;              /* nothing is left to do: the passes end */
+  bool is_done;              /* the passes end early */
   struct timespec start;
 };
 
-/* Tells people at a terminal which step begins, after the first second. */
+/* Prints the step that begins, at a terminal, after the first second. */
 static void begin_step(const struct packing *packing, const char *step) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -101,7 +101,7 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
   return true;
 }
 
-/* With -o, a file that there's nothing to do for is copied. */
+/* With -o, a file that stays unchanged is copied. */
 static bool leave_alone(struct packing *packing, const char *why, struct problem *problem) {
   const struct new_file copy = {
       packing->options->output, packing->path,        false,
@@ -117,8 +117,7 @@ static bool leave_alone(struct packing *packing, const char *why, struct problem
 
 /* ---- The passes ---- */
 
-/* Checks a table that is there: that all of it can be decoded, and that look-ups find in it what it
- * says. */
+/* Checks a table of an earlier run: decodes all of it, and compares look-ups with the records. */
 static bool check_packed(struct packing *packing, struct problem *problem) {
   struct loaded *loaded = &packing->loaded;
   struct differences differences = {0};
@@ -129,8 +128,8 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
          problem_set(problem, "a broken packed table: %s", differences.first);
 }
 
-/* A program with signs of stack maps, and without these, has most likely lost them in the link: one
- * section of them refers to all functions, and nothing refers to it. */
+/* A program that only has signs of stack maps has most likely lost them in the link: one section of
+ * them refers to all functions, and is itself unreferenced. */
 static bool refuse_none(const struct packing *packing, struct problem *problem) {
   struct problem none = {0};
   const char *sign = raw_names_lost(packing->image);
@@ -164,7 +163,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   return rewrite_check(packing->image, loaded->raw, problem);
 }
 
-/* Reads them into one table of safepoints, and refuses those that contradict each other. */
+/* Reads them into one table of safepoints, and refuses contradictions. */
 static bool read_stack_maps(struct packing *packing, struct problem *problem) {
   const struct entries *entries = &packing->loaded.entries;
   return load_records(packing->image, &packing->options->load, &packing->loaded, problem) &&
@@ -173,7 +172,7 @@ static bool read_stack_maps(struct packing *packing, struct problem *problem) {
            (entries->conflict_count == 0 || conflicts_refuse(packing->image, entries, problem))));
 }
 
-/* Takes the records that no collection can reach out of the table. */
+/* Removes the records of calls that can't reach a collection from the table. */
 static bool drop_by_reach(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
   FILE *report = options->report ? packing->message.stream : NULL;
@@ -196,9 +195,8 @@ static bool refuse_raw_readers(struct packing *packing, struct problem *problem)
                      packing->raw_reader.text);
 }
 
-/* Encodes the table for the place where it will stand. That is the raw section's, unless the
- * table is larger than that section, as in tiny programs: then it is encoded again for the place
- * that the plan tells. */
+/* Encodes the table for its address: the raw section's, unless the table is larger than that
+ * section, as in tiny programs. Then it is encoded again for the plan's address. */
 static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
@@ -221,7 +219,7 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* Whoever has asked for no result, as stackpack-ld and build systems do, must learn of it, too. */
+/* With --quiet, as from stackpack-ld and build systems, this is a warning. */
 static bool leave_growing(struct packing *packing, struct problem *problem) {
   const size_t before = packing->image->size, after = packing->plan.file_size;
   const char *cramped = packing->plan.cramped.text;
@@ -243,8 +241,8 @@ static bool rewrite_file(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* Compares the new table with the old one: all records, and all answers to look-ups; addresses
- * whose records were dropped must be no safepoints now. */
+/* Compares the new table with the old one: all records, and all answers to look-ups; addresses of
+ * dropped records must be no safepoints now. */
 static bool compare(const struct packing *packing, const struct loaded *after,
                     struct problem *problem) {
   const struct safepoints *before = &packing->loaded.table;
@@ -295,7 +293,7 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
   return say(packing, &summary, problem);
 }
 
-/* Writes the new file, and the raw stack maps, if they are to be kept: both or none of them. */
+/* Writes the new file, and the raw stack maps, if they are to be kept: both, or neither. */
 static bool write_files(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
   const struct image *image = packing->image;
@@ -318,8 +316,8 @@ static bool write_files(struct packing *packing, struct problem *problem) {
   return ok;
 }
 
-/* Says, whether or not a result is printed, that a packed program seems to have no reader, and that
- * records may be others than they are taken for. */
+/* Warns, with or without a printed result, of a packed program that seems to lack a reader, and of
+ * records in doubt. */
 static bool warn(struct packing *packing, struct problem *problem) {
   const uint32_t doubtful = packing->loaded.table.records_doubtful;
   (void)problem;
@@ -334,7 +332,7 @@ static bool warn(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* Runs the passes, up to one that fails or that leaves nothing to do. */
+/* Runs the passes, up to one that fails or finishes the work. */
 static bool pack_image(struct packing *packing, struct problem *problem) {
   static const struct {
     const char *name;

@@ -1,9 +1,8 @@
-/* report.c - stackpack report: a page that shows what the stack maps of a program take, and why.
+/* report.c - stackpack report: a page of the sizes of a program's stack maps, with reasons.
  *
- * The page is one file, which asks for nothing else: its style, its script and its numbers are in
- * it, and its Content Security Policy lets no other script run. It draws itself from the object
- * that `stats --format=json` prints (report_page.js), which is put here where the page says
- * {{data}}.
+ * The page is one file with its style, its script and its numbers, and its Content Security Policy
+ * blocks all other scripts. It draws itself (report_page.js) from the object of `stats
+ * --format=json`, put here in place of {{data}}.
  */
 #include "tool/commands.h"
 
@@ -32,8 +31,8 @@ struct page {
   const char *output, *before; /* before: NULL without an earlier build */
 };
 
-/* Writes an object for a script element, which ends at "</script" (HTML, "Restrictions for
- * contents of script elements"). In JSON, "<" stands only in strings. Returns where it ends. */
+/* Writes an object for a script element: "</script" would end it (HTML, "Restrictions for contents
+ * of script elements"). In JSON, "<" is only in strings. Returns where it ends. */
 static char *put_object(char *out, const char *object) {
   for (const char *c = object; *c != 0; c++)
     if (*c == '<' || *c == '>' || *c == '&')

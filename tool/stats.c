@@ -1,5 +1,5 @@
-/* stats.c - stackpack stats: what takes the space, by part of the table, by compilation unit and by
- * function; of several files, how much each takes; with an earlier build, what grew.
+/* stats.c - stackpack stats: sizes by part of the table, by compilation unit and by function; of
+ * several files, each one's size; with an earlier build, the growth.
  */
 #include "tool/commands.h"
 
@@ -27,13 +27,13 @@ static const char help[] =
 struct stats_options {
   struct survey_options survey;
   enum output_format format;
-  const char *before; /* NULL: nothing to compare with */
+  const char *before; /* NULL: there is none */
   double max_growth;  /* in percent; below 0: any */
   uint32_t top;       /* UINT32_MAX: all */
   bool has_top, nested;
 };
 
-/* Prints an object, and gives it back. That standard output is full is told at the end. */
+/* Prints an object, and gives it back. A full standard output is reported at the end. */
 static void print_json(json_t *object) {
   json_dumpf(object, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
   json_decref(object);

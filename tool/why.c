@@ -3,8 +3,8 @@
  * For a record that is kept, that is a chain of calls, the shortest there is: from the call that
  * returns to the record's address to a GC entry, each with its place in the code, so that it can be
  * looked up in a disassembly. It takes certain calls as far as they go, before it takes pointers,
- * or code elsewhere. For a record that is dropped, it's how much was looked at: all functions that
- * the call can reach, and the functions elsewhere that were taken not to call back.
+ * or code elsewhere. For a record that is dropped, it's the proof's extent: all functions that the
+ * call can reach, and the functions elsewhere that are assumed never to call back.
  */
 #include "tool/calls/drop.h"
 #include "tool/calls/leaf_functions.h"
@@ -46,7 +46,7 @@ static void print_node(const struct call_graph *graph, uint32_t node) {
 /* Where a function's address is taken. */
 static void print_taken(const struct graph_function *function) {
   static const struct {
-    const char *before, *after; /* the place; before: NULL, it isn't told */
+    const char *before, *after; /* the place; before: NULL, it stays unprinted */
   } texts[] = {
       [TAKEN_BY_CODE] = {"the code at ", " takes its address"},
       [TAKEN_BY_SUM] = {"the function at ", " makes sums of addresses of code"},
@@ -64,7 +64,7 @@ static void print_taken(const struct graph_function *function) {
 
 /* ---- Kept ---- */
 
-/* The call by which a function leads to a node; NULL if none does. */
+/* A function's call of a node; NULL if there is none. */
 static const struct call *call_to(const struct call_graph *graph, uint32_t from, uint32_t to) {
   const struct graph_function *function = &graph->functions[from];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
@@ -88,8 +88,8 @@ static const char *verb_of(const struct call *call) {
   }
 }
 
-/* A step of a chain: from one node of the graph to the next, by a call or by none that the file
- * has. */
+/* A step of a chain: from one node of the graph to the next, by a call of the file or, NULL, by one
+ * outside it. */
 typedef void take_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
                        json_t *chain);
 
@@ -144,7 +144,7 @@ static void json_verdict(const struct why *why, uint64_t address, enum verdict v
 
 /* ---- Text ---- */
 
-/* Says of a chain's end what it is, and by which pattern, unless that is its name. */
+/* Prints the kind of a chain's end, and the pattern that matches it, unless that is its name. */
 static void end_step(const struct why *why, uint32_t to) {
   const struct analysis *analysis = why->analysis;
   const char *pattern = analysis->named[to], *name = call_graph_name(why->graph, to);
@@ -236,8 +236,7 @@ static void print_reached(const struct why *why, const struct flood *reached) {
       print_leaf(why, reached->found[i]);
 }
 
-/* Nothing that the call can reach, under the policy, leads to a GC entry; pointers may lead to
- * functions all the same. */
+/* The call's reach, under the policy, has no GC entry; it may have functions by way of pointers. */
 static void print_absence(const struct why *why, const struct call *call) {
   struct flood reached;
   flood_open(&reached, why->graph);
@@ -283,7 +282,7 @@ static void explain_record(const struct why *why, const struct safepoint *record
   print_verdict(why, record->address, verdict, call);
 }
 
-/* An address without a record may be one whose record was dropped before. */
+/* The record of this address may have been dropped before. */
 static bool explain_call(const struct why *why, uint64_t address, struct problem *problem) {
   const struct call_graph *graph = why->graph;
   for (uint32_t i = call_graph_calls_near(graph, address);
