@@ -1,10 +1,10 @@
 /* answers.c - see answers.h.
  *
- * Every record was read back already, by its number (compare.h). So a look-up is right if it leads
- * to the record of that number, at the place in the layouts from which the record was read.
+ * Every record was read back already, by its number (compare.h). So a look-up is right if its
+ * answer is the record of that number, at the record's place in the layouts.
  *
  * Between a function's start, its records and its end, the answers hold from one of these to the
- * next. So a few addresses without a record tell the answers for all.
+ * next. So a few addresses without a record are enough to check all.
  */
 #include "tool/check/answers.h"
 
@@ -29,7 +29,7 @@ static uint64_t next_start(const struct safepoints *expected, size_t function) {
 }
 
 /* Where a function's managed addresses end: at the furthest end of its code and of the code before
- * it, but not beyond the next function's start; or at its last record before that, where this is
+ * it, and before the next function's start; or at its last record before that, where this is
  * further. */
 static uint64_t expected_end(const struct answers *answers, uint32_t function) {
   const struct safepoints *expected = answers->expected;

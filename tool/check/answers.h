@@ -7,8 +7,8 @@
 #include "tool/check/compare.h"
 
 /* Asks the packed table for every record's address, for every function's start and end, and for
- * addresses that have no record: around each function's start and end, and between its records.
- * Adds the differences from the finished table of safepoints. */
+ * addresses without a record: around each function's start and end, and between its records. Adds
+ * the differences from the finished table of safepoints. */
 void answers_all(const struct safepoints *expected, const struct packed_table *packed,
                  struct differences *differences);
 

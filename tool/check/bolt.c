@@ -12,8 +12,8 @@ static const struct image_section *find(const struct image *image, const char *n
   return NULL;
 }
 
-/* With relocations, BOLT puts functions into a new .text, and leaves in the old one those that it
- * doesn't touch; without, it writes over them. */
+/* With relocations, BOLT puts functions into a new .text, and leaves the others in the old one;
+ * otherwise, it writes over them. */
 static bool is_untouched(const struct image_section *old_text, uint64_t function) {
   return old_text != NULL && function - old_text->header.sh_addr < old_text->header.sh_size;
 }

@@ -1,8 +1,8 @@
 /* bolt.h - stack maps of a program that BOLT has changed.
  *
  * BOLT moves functions, and in them adds and removes instructions. In a stack map it corrects the
- * functions' addresses, if the linker left relocations of these (--emit-relocs), but not the
- * records' offsets: they are right only in functions that it left as they were.
+ * functions' addresses, if the linker left relocations of these (--emit-relocs), but leaves the
+ * records' offsets: they are right in unchanged functions only.
  *
  *   llvm-bolt --use-gnu-stack --skip-funcs-file=managed app -o app.bolt && stackpack pack app.bolt
  */

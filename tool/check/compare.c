@@ -1,6 +1,6 @@
 /* compare.c - see compare.h.
  *
- * Interned numbers mean nothing outside their table, so contents are compared by value. As contents
+ * Interned numbers are private to their table, so contents are compared by value. As contents
  * repeat, the pairs of numbers that were found equal are remembered: nearly all comparisons end
  * there.
  */

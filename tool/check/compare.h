@@ -12,7 +12,7 @@ struct differences {
   char first[256]; /* a sentence */
 };
 
-/* Adds a difference, which the text describes. */
+/* Adds a difference; the text describes it. */
 void differences_add(struct differences *differences, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -1,5 +1,5 @@
-/* conflicts.h - reports the stack maps that were left out of a raw program, as they describe code
- * that the file doesn't have, and those in conflict (elf/entries.h). */
+/* conflicts.h - reports the stack maps of discarded code that were left out of a raw program, and
+ * those in conflict (elf/entries.h). */
 #ifndef STACKPACK_CONFLICTS_H
 #define STACKPACK_CONFLICTS_H
 

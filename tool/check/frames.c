@@ -1,10 +1,9 @@
-/* frames.c - compares facts of frames with those that elfutils' libdw finds at the same addresses.
+/* frames.c - compares facts of frames with those of elfutils' libdw at the same addresses.
  *
  * A walk trusts these facts with every root of all callers, and the reader of them is stackpack's
  * own (elf/eh_frame.h). libdw has another one. It answers with DWARF expressions: `bregx R, N`
  * where the CFA is a register and an offset; `call_frame_cfa, plus_uconst N` for a register that is
- * saved at an offset from the CFA; no expression at all for one that still has its value, or has
- * lost it.
+ * saved at an offset from the CFA; no expression for one that still has its value, or has lost it.
  */
 #include "tool/check/frames.h"
 
@@ -17,7 +16,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Libdw's answer, which holds for the addresses [start, end). */
+/* Libdw's answer for the addresses [start, end). */
 struct answer {
   Dwarf_Addr start, end;
   bool is_known;
@@ -66,10 +65,10 @@ static void ask(Dwarf_CFI *tables, Dwarf_Addr address, struct answer *answer) {
 }
 
 /* The first difference, by its name; NULL: there is none. For a register without a rule, libdw
- * answers by the machine's calling convention: it has its value, or is lost. For an address that it
- * doesn't find, libdw has no answer: it searches by .eh_frame_hdr, which linkers don't always sort
- * as it expects. On a machine that saves more than unwind tables tell, a register that has its
- * value may be saved, too. */
+ * answers by the machine's calling convention: it has its value, or is lost. Libdw has no answer
+ * for some addresses: it searches by .eh_frame_hdr, and linkers may sort that in another order. On
+ * a machine that saves more registers than unwind tables describe, a register that has its value
+ * may be saved, too. */
 static const char *first_difference(const struct frame_facts *facts, const struct answer *answer,
                                     bool saves_more) {
   if (!answer->is_known)
@@ -98,8 +97,7 @@ struct overlaps {
   uint64_t last_end, end_before; /* the two highest ones of the functions that start so far */
 };
 
-/* Whether more than one entry of the unwind table has an address: which one libdw takes says
- * nothing. */
+/* Whether more than one entry of the unwind table has an address: libdw's choice is arbitrary. */
 static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
   const struct code_ranges *functions = overlaps->functions;
   for (; overlaps->next < functions->count && functions->items[overlaps->next].start <= address;
@@ -113,7 +111,7 @@ static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
   return overlaps->end_before > address;
 }
 
-/* False where libdw had too little memory, which it tells as it tells a broken table. */
+/* False if libdw had too little memory; its answer is then that of a broken table. */
 static bool compare_all(const struct safepoints *table, const struct code *code, Dwarf_CFI *tables,
                         struct differences *differences) {
   const bool saves_more = code->machine != NULL && code->machine->save_more != NULL;
@@ -132,7 +130,7 @@ static bool compare_all(const struct safepoints *table, const struct code *code,
     const uint64_t size = table->functions[record->function].frame_size;
     if (record->frame == 0 && (!frames_has_room(&table->frame_machine, size, &answer.facts) ||
                                is_in_several(&overlaps, address)))
-      continue; /* no packed table can tell it; or the unwind table contradicts itself */
+      continue; /* no packed table has room for it; or the unwind table contradicts itself */
     if (record->frame != 0)
       facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
     const char *difference =

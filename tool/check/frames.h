@@ -1,4 +1,4 @@
-/* frames.h - compares the facts of frames with those that another unwinder finds. */
+/* frames.h - compares the facts of frames with another unwinder's. */
 #ifndef STACKPACK_CHECK_FRAMES_H
 #define STACKPACK_CHECK_FRAMES_H
 

@@ -1,10 +1,11 @@
-/* raw_names.c - looks for names by which a program finds stack maps, or their reader, at run time.
+/* raw_names.c - looks for names that help a program to find stack maps, or their reader, at run
+ * time.
  *
  * A runtime may open its own file and look for a section `.llvm_stackmaps`, or for LLVM's symbol
- * `__LLVM_StackMaps`. Then the name is in its data; not always with a zero after it (Rust's strings
- * follow one another), nor as a whole: where a compiler makes code of the comparison, eight bytes of
- * the name are a constant of an instruction, or of a pool. On AArch64, four instructions make such a
- * constant, of 16 bits each:
+ * `__LLVM_StackMaps`. Then the name is in its data, perhaps without a zero after it (Rust's strings
+ * follow one another), or in pieces: where a compiler makes code of the comparison, eight bytes of
+ * the name are a constant of an instruction, or of a pool. On AArch64, four instructions make such
+ * a constant, of 16 bits each:
  *
  *     movabs $0x74735f6d766c6c2e, %rax      mov x8, #0x6c2e; movk x8, #0x766c, lsl #16; ...
  *
@@ -21,7 +22,7 @@
 
 enum { PIECE = 8 }; /* bytes of a name that a constant has */
 
-/* Contents that the program itself may read: no tables of the linker's. */
+/* Contents that the program itself may read, apart from the linker's tables. */
 static bool is_contents(const struct image_section *section) {
   const Elf64_Shdr *header = &section->header;
   return header->sh_type == SHT_PROGBITS && (header->sh_flags & SHF_ALLOC) != 0 &&
@@ -29,7 +30,7 @@ static bool is_contents(const struct image_section *section) {
 }
 
 /* The name as a whole, or its first piece: anywhere in code, in data as an aligned word. NULL if
- * neither is there. */
+ * both are absent. */
 static const uint8_t *find_name(const struct image *image, const struct image_section *section,
                                 const char *name) {
   const Elf64_Shdr *header = &section->header;
@@ -90,7 +91,7 @@ static void find(const struct image *image, const struct image_section *section,
 
 bool raw_names_find(const struct image *image, const struct image_section *raw, const char *name,
                     struct problem *found) {
-  /* Without the dot, as programs that know other systems' names compare. */
+  /* Without the dot, as in programs that compare other systems' names, too. */
   const char *const names[] = {RAW_SECTION, &RAW_SECTION[1], "__LLVM_StackMaps",
                                raw->part_of == 0 ? name : NULL};
   EACH_SECTION(image, section)
@@ -152,8 +153,8 @@ bool raw_names_has_library(const struct image *image) {
 
 /* ---- Lost stack maps ---- */
 
-/* The code has no sign: a call with values in slots around it looks alike with statepoints and
- * without. */
+/* The code has no sign: calls with values in slots around them are alike with and without
+ * statepoints. */
 const char *raw_names_lost(const struct image *image) {
   if (raw_names_has_library(image))
     return "its collector asks for some";

@@ -5,8 +5,8 @@
 
 #include "tool/image/image.h"
 
-/* Finds a name of the raw section, or of LLVM's symbol, in the program's data or code: `name` is the
- * one that the user gave, or NULL. `found` then tells it; false if there is none. */
+/* Finds a name of the raw section, or of LLVM's symbol, in the program's data or code: `name` is
+ * the one that the user gave, or NULL. `found` then names it; false if there is none. */
 bool raw_names_find(const struct image *image, const struct image_section *raw, const char *name,
                     struct problem *found);
 

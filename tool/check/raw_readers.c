@@ -5,42 +5,41 @@
  * `gc_maps_begin`), and would find the packed table there. Such a use leaves one of these traces in
  * a linked file:
  *
- * - a dynamic symbol of that name, exported for others or imported, weak or not; or an undefined
+ * - a dynamic symbol of that name, exported for others or imported, weak or strong; or an undefined
  *   one in the full symbol table;
- * - a symbol in the stack maps, or at their end, that is neither LLVM's nor a linker's own;
+ * - a symbol in the stack maps, or at their end, other than LLVM's and a linker's own;
  * - a dynamic relocation that puts an address in the stack maps somewhere: into the global offset
  *   table, or initialised data; in a table of kind RELR, the place says the address itself;
- * - a word that is the address of a map's header, at a fixed address, where nothing is relocated;
+ * - in a file at a fixed address, a word that is the address of a map's header;
  * - an instruction that has the address of a map's header, relative to itself or, at a fixed
  *   address, as a constant;
  * - a relocation that the linker has left for later (`ld -q`), against a symbol in the section.
  *
  * A program that finds the section by its name is raw_names.c's subject.
  *
- * At a fixed address, a number that means something else may be the address of a map by chance:
- * the size of a buffer, say. Where the symbols tell that no other file could name the stack maps,
- * as all their labels are local to the files with the maps, only that file's own code could: a
- * number counts there if it is a header's address, and not a round one. (A label that the linker
- * made local, as it was hidden, still says so; mold makes all local.)
+ * At a fixed address, another number may be the address of a map by chance: the size of a buffer,
+ * say. If all labels of the stack maps are local to the files with the maps, only that file's own
+ * code could name them: a number counts there if it is a header's address, and isn't round. (A
+ * hidden label that the linker made local still has that visibility; mold makes all local.)
  *
  * An address may mean the end of the section before it. Linkers mark ends of code and of tables for
- * the C library (`etext`, `__rela_iplt_end`, `__stop_NAME`). So where such a mark stands, or may
- * have stood before `strip`, a reference to just the section's first byte isn't taken for one to the
- * stack maps. GCC's start-up code (register_tm_clones) names the end of a table that is usually
- * empty, and may stand before writable stack maps; it is known by its form: it has the same address
- * as a table's start and end, and compares both.
+ * the C library (`etext`, `__rela_iplt_end`, `__stop_NAME`). So if there is such a mark, or may
+ * have been one before `strip`, a reference to just the section's first byte is exempt. GCC's
+ * start-up code (register_tm_clones) names the end of a table that is usually empty, and may
+ * precede writable stack maps; its form identifies it: it has the same address as a table's start
+ * and end, and compares both.
  *
  * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from
  * another: an addition, a load or a store. A compiler may put other code between them. So code is
- * gone through from a section's start to its end, and a register is taken to hold its upper part
+ * followed from a section's start to its end, and a register is assumed to hold its upper part
  * until something else is put there:
  *
  *     adrp x0, 0x412000                 auipc a0, 0x2
  *     add  x0, x0, 0x318                addi  a0, a0, 0x318
  *
- * Code of x86-64 is decoded around the places in which the address's bytes occur, from a few thousand
- * bytes before. Decoding that starts inside an instruction, or in data, falls into step after a few
- * instructions; and as only the headers' bytes count, bytes that aren't code will hardly name one.
+ * Code of x86-64 is decoded around the places of the address's bytes, from a few thousand bytes
+ * before. Decoding that starts inside an instruction, or in data, falls into step after a few
+ * instructions; and as only the headers' bytes count, other bytes than code will hardly name one.
  */
 #include "tool/check/raw_readers.h"
 
@@ -62,7 +61,7 @@ enum {
   MAP_HEADER_SIZE = 16,
   EXACTLY = 1,      /* a reference counts to the first byte of a header only */
   ROUND = 4096,     /* numbers that people choose are multiples of this */
-  STARTS_MAX = 64,  /* of more maps, a number that is one's address says nothing */
+  STARTS_MAX = 64,  /* of more maps, a number may well be an address by chance */
   CLONES_SIZE = 64, /* of register_tm_clones and deregister_tm_clones, from the first reference */
 };
 
@@ -73,15 +72,15 @@ struct search {
   size_t start_count, start_capacity;
   bool marks_end;   /* the section's address is also the end of another one, as a symbol says */
   uint64_t marked;  /* the start of one whose end may have been marked so, before strip; or 0 */
-  bool is_fixed;    /* words and constants may be addresses: the file doesn't move */
-  bool is_nameless; /* no other file could name the stack maps */
-  uint64_t global_pointer; /* the value of RISC-V's register gp; 0: it isn't known */
+  bool is_fixed;    /* words and constants may be addresses */
+  bool is_nameless; /* other files have no name for the stack maps */
+  uint64_t global_pointer; /* the value of RISC-V's register gp; 0: unknown */
   struct problem *found;   /* the first reference */
 };
 
 /* ---- The maps' addresses ---- */
 
-/* Where the maps can't be read to their end, those before count. */
+/* If a map is unreadable, those before it count. */
 static void find_starts(struct search *search) {
   const Elf64_Shdr *raw = &search->raw->header;
   struct stackmap_v3_reader reader =
@@ -101,7 +100,7 @@ static bool is_raw_address(const struct search *search, uint64_t address) {
   return address - search->raw->header.sh_addr < search->raw->header.sh_size;
 }
 
-/* The same of an address that doesn't mark the end of the section before. */
+/* The same, unless the address marks the end of the section before. */
 static bool means_raw(const struct search *search, uint64_t address) {
   return is_raw_address(search, address) &&
          (address != search->raw->header.sh_addr || !search->marks_end);
@@ -139,7 +138,7 @@ static bool marks_other_section(const struct search *search, const char *name, c
   return false;
 }
 
-/* Whether a word is among others, each of which has a blank before and after it. */
+/* Whether a word is among others, each between blanks. */
 static bool is_among(const char *word, const char *words) {
   const size_t length = strlen(word);
   for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at++)
@@ -148,7 +147,7 @@ static bool is_among(const char *word, const char *words) {
   return false;
 }
 
-/* Ends of sections, to which the C library and its start-up files refer. */
+/* Ends of sections, as the C library and its start-up files refer to them. */
 static bool marks_end(const struct search *search, const char *name) {
   return is_among(name, " etext _etext __etext __rela_iplt_end __rel_iplt_end"
                         " __preinit_array_end __init_array_end __fini_array_end ") ||
@@ -167,26 +166,26 @@ static bool is_of_linker(const struct search *search, const char *name) {
          marks_end(search, name) || marks_other_section(search, name, "__start_");
 }
 
-/* A label of LLVM's, which it makes local; or of an assembler's: mapping symbols, say. */
+/* A local label of LLVM's, or an assembler's: mapping symbols, say. */
 static bool is_label(const char *name, const GElf_Sym *symbol) {
   return GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
          (name[0] == '$' || name[0] == '.' ||
           (strcmp(name, symbol_name) == 0 && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT));
 }
 
-/* Whether a name is `__start_` or `__stop_` and that of the stack maps' section, without dots. */
+/* Whether a name is `__start_` or `__stop_` and the stack maps' section's, without dots. */
 static bool marks_raw(const struct search *search, const char *name) {
   const char *own = search->raw->name + strspn(search->raw->name, ".");
   return (strncmp(name, "__start_", 8) == 0 && strcmp(name + 8, own) == 0) ||
          (strncmp(name, "__stop_", 7) == 0 && strcmp(name + 7, own) == 0);
 }
 
-/* Facts that the symbols tell. */
+/* Facts from the symbols. */
 struct marks {
   bool mark, global_name;    /* of the stack maps' address */
   bool own_name, other_name; /* in the stack maps: labels of LLVM's, and others */
-  bool has_table;            /* there is a symbol table, */
-  size_t globals, exports;   /* which defines so many global symbols, and the dynamic one so many */
+  bool has_table;            /* there is a symbol table: */
+  size_t globals, exports;   /* the numbers of global symbols that it and the dynamic one define */
 };
 
 /* A symbol that is defined. */
@@ -229,8 +228,8 @@ static bool may_be_marked(const struct image_section *section) {
 }
 
 /* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
- * its symbol local: a global one is there to be referred to. And the linker must have left symbols
- * global that the program doesn't export for that to say something: mold doesn't. */
+ * its symbol local: a global one is there to be referred to. A local one is a sign only if the
+ * linker has left some unexported symbols global: mold makes them local. */
 static void read_symbols(struct search *search) {
   const struct image *image = search->image;
   struct marks marks = {.has_table = false};
@@ -301,8 +300,8 @@ static void search_relr(const struct search *search, const struct image_section 
   }
 }
 
-/* Relocations that were applied already, and left in the file: their symbols tell. Those that hold
- * a function's stack maps do nothing: they are of type NONE, which is 0 for all machines. */
+/* Applied relocations that were left in the file: their symbols decide. Those that hold a
+ * function's stack maps are exempt: they are of type NONE, 0 for all machines. */
 static void search_left(const struct search *search, const struct image_section *table) {
   const struct image *image = search->image;
   const size_t raw_index = (size_t)(search->raw - image->sections);
@@ -351,7 +350,7 @@ static void search_words(const struct search *search) {
 
 /* ---- Code ---- */
 
-/* A section's code, which is gone through from its start to its end. */
+/* The way through a section's code, from its start to its end. */
 struct walk {
   const struct code_architecture *architecture;
   const struct image_section *section;
@@ -383,16 +382,16 @@ static bool names_map(const struct search *search, const struct code_instruction
   return names;
 }
 
-/* Whether an instruction computes on registers, or goes on there by what was computed. */
+/* Whether an instruction computes on registers, or branches by the result. */
 static bool only_computes(const struct code_instruction *instruction) {
   return (instruction->kind == CODE_OTHER || instruction->kind == CODE_BRANCH) &&
          !instruction->may_store && !instruction->is_access &&
          instruction->stack.base == CODE_NO_BASE;
 }
 
-/* Whether the instruction that was decoded begins code that has the stack maps' address as the
- * start and the end of a table, and compares both: two instructions name it, and a branch follows
- * the computation. */
+/* Whether the decoded instruction begins code that has the stack maps' address as the start and the
+ * end of a table, and compares both: two instructions name it, and a branch follows the
+ * computation. */
 static bool compares_ends(const struct search *search, struct walk walk) {
   enum { NAMES_WITHIN = 3, WITHIN = 11 };
   unsigned names = 0;
@@ -412,9 +411,9 @@ static bool names_start(const struct search *search, const struct code_instructi
   return names && search->marked != 0;
 }
 
-/* Whether the instruction that was decoded, which names the stack maps, means the end of the
- * section before: others around it name that section's start, which the last one did before
- * did, or the next ones do. */
+/* Whether the decoded instruction, by the stack maps' address, means the end of the section before:
+ * others around it name that section's start, at a distance `since_start` before, or among the next
+ * ones. */
 static bool means_end(const struct search *search, struct walk walk, uint64_t since_start) {
   enum { WITHIN = 16, BYTES_WITHIN = 64 };
   if (search->marked == 0 ||
@@ -428,7 +427,7 @@ static bool means_end(const struct search *search, struct walk walk, uint64_t si
 
 /* Whether four bytes could be an operand that names an address in the stack maps: the low half of
  * it, or its distance from their end or from the end of an operand after them. `at` is the place of
- * the bytes, `raw` that of the maps, both as low halves. */
+ * the bytes, `raw` the maps', both as low halves. */
 enum { OPERANDS_AFTER_MAX = 8 };
 static inline uint32_t may_name(const uint8_t *bytes, uint32_t at, uint32_t raw, uint32_t size) {
   const uint32_t word = bits_load32(bytes), relative = word + at + 4;
@@ -447,9 +446,8 @@ static bool may_name_header(const struct search *search, const uint8_t *bytes, u
 }
 
 /* The place of the first such four bytes in a section, at or after `from`; the section's size if
- * there are none. Decoding takes a hundred times longer. Words that follow each other are looked at
- * together, and then those that start a byte, two and three further on: compilers use vectors for
- * that. */
+ * there are none. Decoding takes a hundred times longer. Consecutive words are tested together, and
+ * then those that start a byte, two and three further on: compilers use vectors for that. */
 static uint64_t find_place(const struct search *search, const struct image_section *section,
                            uint64_t from) {
   enum { WORDS = 64, BLOCK = WORDS * 4 };
@@ -472,8 +470,8 @@ static uint64_t find_place(const struct search *search, const struct image_secti
   return size;
 }
 
-/* Goes to the next instruction that may name a map, and some before it. x86-64: places that may be
- * in one tell; other machines: all may. False: there is none. `place` is the last such place. */
+/* Goes to the next instruction that may name a map, and some before it. On x86-64, find_place finds
+ * it; on other machines, all may. False: there is none. `place` is the last such place. */
 static bool walk_near(const struct search *search, struct walk *walk, uint64_t *place) {
   enum { BEFORE = 4096 };
   if (walk->architecture->highest == 0 && (walk->at > *place || *place == UINT64_MAX)) {
@@ -496,8 +494,8 @@ static void search_code(const struct search *search, const struct code_architect
                                 .is_fixed = search->is_fixed,
                                 .is_straight = true}};
   uint64_t clones = UINT64_MAX - CLONES_SIZE; /* where such code begins */
-  uint64_t start = UINT64_MAX / 2;            /* what named the start of the section before */
-  uint64_t place = UINT64_MAX;                /* none yet */
+  uint64_t start = UINT64_MAX / 2; /* of code that names the start of the section before */
+  uint64_t place = UINT64_MAX;     /* none yet */
   while (search->found->text[0] == 0 && walk_near(search, &walk, &place)) {
     const uint64_t address = section->header.sh_addr + walk.at - walk.instruction.length;
     start = names_start(search, &walk.instruction) ? address : start;

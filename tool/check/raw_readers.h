@@ -4,8 +4,7 @@
 
 #include "tool/image/image.h"
 
-/* Finds a reference to the raw section, which `found` then tells; false if there is none that can
- * be seen. */
+/* Finds a reference to the raw section, and names it in `found`; false if the file shows none. */
 bool raw_readers_find(const struct image *image, const struct image_section *raw,
                       struct problem *found);
 
