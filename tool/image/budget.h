@@ -1,10 +1,10 @@
 /* budget.h - how much of a file a reader may read.
  *
- * Headers and tables lead to bytes: a section's header to its contents, a symbol to its name, a
- * function's unwind entry to a table of its calls. An honest file's lead to each byte about once. A
- * hostile file's lead to the same bytes again and again: 3 MB of section headers over one table of
- * relocations were four minutes of work. So each reader of such a table counts the bytes that its
- * entries lead to, and the file is refused where they are several times the file's size.
+ * Headers and tables refer to bytes: a section's header to its contents, a symbol to its name, a
+ * function's unwind entry to a table of its calls. An honest file's refer to each byte about once.
+ * A hostile file's refer to the same bytes again and again: 3 MB of section headers over one table
+ * of relocations were four minutes of work. So each reader of such a table counts the bytes that
+ * its entries refer to, and refuses a file if they are several times its size.
  *
  * For example, of a reader of symbols:
  *
@@ -36,7 +36,7 @@ static inline struct budget budget_open(const char *table, uint64_t size) {
   return (struct budget){.table = table, .size = size};
 }
 
-/* Counts bytes that a table's entry leads to. False, and a problem, once they are more than
+/* Counts bytes that a table's entry refers to. False, and a problem, once they are more than
  * BUDGET_TIMES the file's. */
 bool budget_take(struct budget *budget, uint64_t bytes, struct problem *problem);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The length of the character that a text starts with, if that is well-formed UTF-8 (Unicode,
- * "Table 3-7. Well-Formed UTF-8 Byte Sequences") and no control character; else 0. */
+ * "Table 3-7. Well-Formed UTF-8 Byte Sequences") other than a control character; else 0. */
 static unsigned character_length(const unsigned char *text) {
   static const struct {
     unsigned char first_from, first_to, second_from, second_to, length;

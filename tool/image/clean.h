@@ -1,7 +1,7 @@
 /* clean.h - texts from files, made safe to print.
  *
- * A file's name, and the names in it, may hold any bytes, also those that move a terminal's cursor
- * or change its title.
+ * A file's name, and the names in it, may hold any bytes, such as commands to move a terminal's
+ * cursor or to change its title.
  */
 #ifndef STACKPACK_CLEAN_H
 #define STACKPACK_CLEAN_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A copy of a text as UTF-8, to be freed: control characters, and bytes that aren't UTF-8, become
- * \x and two digits. */
+/* A copy of a text as UTF-8, to be freed: control characters, and bytes outside UTF-8, become \x
+ * and two digits. */
 char *clean_text(const char *text);
 
 void clean_print(FILE *stream, const char *text);

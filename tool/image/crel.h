@@ -1,9 +1,9 @@
 /* crel.h - relocations in LLVM's compact form, CREL: a section of type SHT_CREL (experimental).
  *
  * The header is a ULEB128: the number of relocations * 8, + 4 if they have addends, + the shift of
- * offsets. Each relocation starts with a byte: which of symbol, type and addend differ from those of
- * the one before, and the lowest bits of the offset's difference, which a ULEB128 continues if the
- * highest bit is 1; then the differences, each an SLEB128. ("Extensions", LLVM's documents)
+ * offsets. Each relocation starts with a byte: a bit each for another symbol, type and addend than
+ * before, and the lowest bits of the offset's difference, continued by a ULEB128 if the highest bit
+ * is 1; then the differences, each an SLEB128. ("Extensions", LLVM's documents)
  */
 #ifndef STACKPACK_CREL_H
 #define STACKPACK_CREL_H
@@ -22,13 +22,13 @@ struct crel {
   uint64_t left; /* relocations to come: at most as many as there are bytes */
   unsigned shift;
   bool has_addends, bad;
-  Elf64_Rela relocation; /* the last one; its offset isn't shifted */
+  Elf64_Rela relocation; /* the last one; its offset is unshifted */
 };
 
-/* Begins to read; crel.bad if the header can't be right. */
+/* Begins to read; crel.bad if the header is impossible. */
 struct crel crel_open(const uint8_t *bytes, uint64_t size);
 
-/* False: there are no more, or crel->bad. */
+/* False after the last one, or for crel->bad. */
 bool crel_next(struct crel *crel, Elf64_Rela *relocation);
 
 #endif

@@ -11,7 +11,8 @@
 enum { BUILD_ID_SIZE = 2 * 64 + 1 };
 void debug_names_build_id(Elf *elf, char text[BUILD_ID_SIZE]);
 
-/* The name, without a folder, and the CRC-32 of a debug file; the Elf's. NULL if none is named. */
+/* The name, without a folder, and the CRC-32 of a debug file; the Elf's. NULL if the file names
+ * none. */
 const char *debug_names_link(Elf *elf, uint32_t *checksum);
 
 #endif

@@ -1,4 +1,4 @@
-/* demangle.c - see demangle.h. By libiberty, which is C's own, and knows each of these
+/* demangle.c - see demangle.h. By libiberty: it is written in C, and supports all of these
  * languages. */
 #include "tool/image/demangle.h"
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names in programs are shorter. A mangled name can refer to its own parts, so that one of a few
- * hundred bytes stands for gigabytes. */
+/* Names in programs are shorter. A mangled name can refer to its own parts, so that a few hundred
+ * bytes become gigabytes. */
 enum { LENGTH_MAX = 1 << 16 };
 
 struct plain_name {
@@ -23,7 +23,7 @@ struct plain_name {
 static void append(const char *text, size_t size, void *opaque) {
   struct plain_name *name = opaque;
   if (size > LENGTH_MAX - name->length)
-    longjmp(name->too_long, 1); /* nothing else ends libiberty; its memory is on the stack */
+    longjmp(name->too_long, 1); /* the only way to end libiberty; its memory is on the stack */
   memcpy(name->text + name->length, text, size);
   name->length += size;
 }

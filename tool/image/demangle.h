@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Prints a name that a linker knows, in its language's form if it has one. */
+/* Prints a linker's name, in its language's form if it has one. */
 void demangle_print(const char *name);
 
 /* A name in its language's form, with or without parameters, to be freed; NULL if it has none. */

@@ -1,13 +1,12 @@
 /* global_roots.c - see global_roots.h.
  *
  * The section is an array of addresses, as `static T **const root = &variable` in a section of its
- * own makes it. In a position-independent file an address may stand in the section, or in a
- * relocation that puts it there. A relocation that is relative to where the file is loaded has just
- * one meaning; a relocation that names a symbol may come to mean a variable of another module
- * (gABI, "Dynamic Linking": interposition, copy relocations), which a table of link-time addresses
- * can't say.
+ * own makes it. In a position-independent file an address may be in the section, or in a relocation
+ * that puts it there. A relocation relative to the file's place in memory has just one meaning; a
+ * relocation that names a symbol may get the address of another module's variable (gABI, "Dynamic
+ * Linking": interposition, copy relocations), beyond a table of link-time addresses.
  *
- * Each address must be that of a word in writable memory: a collector will write there.
+ * Each must be the address of a word in writable memory: a collector will write there.
  */
 #include "tool/image/global_roots.h"
 

@@ -1,4 +1,4 @@
-/* image.c - opens an ELF file, and checks its headers, on which the other steps rely. */
+/* image.c - opens an ELF file, and checks its headers: the other steps rely on them. */
 #include "tool/image/image.h"
 
 #include "format/array.h"
@@ -120,7 +120,7 @@ static bool open_bytes(struct image *image, struct problem *problem) {
             sort_loads(image, problem) && read_sections(image, problem) &&
             check_names(image, problem);
   elf_version(EV_CURRENT);
-  /* libelf's type says that it may write, but ELF_C_READ's kind of handle doesn't. */
+  /* libelf's type allows writing, but this kind of handle (ELF_C_READ) only reads. */
   image->elf = ok ? elf_memory((char *)(uintptr_t)image->bytes, image->size) : NULL;
   if (ok && (image->elf == NULL || elf_kind(image->elf) != ELF_K_ELF))
     ok = problem_set(problem, "not a usable ELF file: %s", elf_errmsg(-1));
@@ -264,7 +264,7 @@ const Elf64_Phdr *image_load_at(const struct image *image, uint64_t address) {
   return load != NULL && address - load->p_vaddr < load->p_memsz ? load : NULL;
 }
 
-/* A section without bytes may stand at a segment's end. */
+/* An empty section may be at a segment's end. */
 const Elf64_Phdr *image_segment_of(const struct image *image, const Elf64_Shdr *section) {
   const uint64_t address = section->sh_addr;
   for (int before = section->sh_size == 0; before >= 0; before--) {

@@ -1,9 +1,9 @@
 /* image.h - an ELF file that is being read: checked once on opening, trusted by all later steps.
  *
  * Opening checks that the header tables, the sections and the segments lie inside the file; that
- * these, and names, don't lead to the same bytes again and again (budget.h); and that no two
- * segments are loaded at one address. libelf and libraries that stand on it, such as libdw, read
- * symbols and debug information.
+ * these, and names, refer to each byte only a few times (budget.h); and that no two segments are
+ * loaded at one address. libelf and libraries that use it, such as libdw, read symbols and debug
+ * information.
  */
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H
@@ -27,19 +27,19 @@ struct image {
   size_t size;
   Elf64_Ehdr header;
   struct elf_image elf_image;     /* the same three, for the functions that the runtime has, too */
-  const struct machine *machine;  /* NULL: none that is known */
-  struct image_section *sections; /* number 0 is the null section; none if they are stripped off */
+  const struct machine *machine;  /* NULL: an unknown one */
+  struct image_section *sections; /* number 0 is the null section; NULL: stripped off */
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
   size_t section_capacity;
-  const Elf64_Phdr *
-      *loads; /* the PT_LOAD segments with addresses, which no two share; by address */
+  const Elf64_Phdr **loads; /* the PT_LOAD segments with addresses, by address; disjoint */
   size_t load_count;
   Elf *elf;
   struct input file; /* empty if the bytes are the caller's */
 };
 
-/* Opens a file, or bytes in memory that stay where they are. On failure nothing is to be closed. */
+/* Opens a file, or bytes in memory that stay where they are. A failure leaves nothing to be
+ * closed. */
 bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
 void image_close(struct image *image);
@@ -59,12 +59,12 @@ static inline bool all_zero(const uint8_t *bytes, uint64_t size) {
   return true;
 }
 
-/* An empty range overlaps none. */
+/* False for an empty range. */
 static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size) {
   return a_size > 0 && b_size > 0 && a < b + b_size && b < a + a_size;
 }
 
-/* Whether a segment has bytes or addresses of a section. (PT_GNU_RELRO tells of memory only: where
+/* Whether a segment has bytes or addresses of a section. (PT_GNU_RELRO describes only memory: if
  * .tbss is its first section, mold gives it offset 0.) */
 static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr *section) {
   return (segment->p_type != PT_GNU_RELRO &&
@@ -89,7 +89,7 @@ const struct image_section *image_section(const struct image *image, const char 
 bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
                  const char *name, struct problem *problem);
 
-/* The number of a symbol's section, which may be a part. Numbers that aren't a section's stay. */
+/* The number of a symbol's section, or of the part. Reserved numbers stay. */
 size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
 
 /* The PT_LOAD segment that has an address in memory; NULL if there is none. */

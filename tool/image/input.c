@@ -10,12 +10,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Finds the next bytes, from..to, that aren't in a hole. Holes read as zeros: linkers leave them
- * between segments that are far apart. */
+/* Finds the next bytes, from..to, outside holes. Holes read as zeros: linkers leave them between
+ * segments that are far apart. */
 static void find_data(int file, size_t size, size_t *from, size_t *to) {
   const off_t data = lseek(file, (off_t)*from, SEEK_DATA);
   *to = size;
-  if (data < 0) { /* none is left; or the file system can't tell, and all is data */
+  if (data < 0) { /* none is left; or the file system lacks this, and all is data */
     *from = errno == ENXIO ? size : *from;
     return;
   }

@@ -8,22 +8,22 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Bytes that aren't in a hole. */
+/* Bytes outside holes. */
 struct input_data {
   size_t from, to;
 };
 
 struct input {
-  uint8_t *bytes; /* those in holes are zeros, and take no memory until they are written to */
+  uint8_t *bytes; /* those in holes are zeros, and take up memory only when they are written to */
   size_t size;
   struct input_data *data; /* by their places; owned */
   size_t data_count, data_capacity;
   struct stat status; /* when it was read */
 };
 
-/* Reads all of a regular file that isn't empty. On failure nothing is to be closed. */
+/* Reads all of a regular file; an empty one is refused. A failure leaves nothing to be closed. */
 bool input_open(struct input *input, const char *path, struct problem *problem);
-/* Copies bytes [from, from + size) to memory that is all zeros; of holes nothing is touched. */
+/* Copies bytes [from, from + size) to memory that is all zeros; skips holes. */
 void input_copy(const struct input *input, uint8_t *zeros, size_t from, size_t size);
 void input_close(struct input *input);
 

@@ -26,7 +26,7 @@ static bool take_id(const char **at, uint64_t *id) {
   return ok;
 }
 
-/* Reads ranges of IDs. False where the text isn't that. */
+/* Reads ranges of IDs. False for any other text. */
 static bool read_ids(struct statepoint_ids *ids, const char *at) {
   for (bool more = true; more; at++) {
     uint64_t first, last;
@@ -192,7 +192,7 @@ static bool read_records(const struct image *image, const struct load_options *o
   return true;
 }
 
-/* Those of the command line count instead of the program's. */
+/* IDs on the command line replace the program's. */
 static bool take_ids(struct statepoint_ids *ids, const struct load_options *options) {
   if (options->statepoint_ids == NULL)
     return true;
@@ -200,7 +200,7 @@ static bool take_ids(struct statepoint_ids *ids, const struct load_options *opti
   return read_ids(ids, options->statepoint_ids);
 }
 
-/* Functions of elf/ fail where memory runs out only, which ends the command. */
+/* Functions of elf/ only fail if memory runs out, and that ends the command. */
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
   struct safepoints *table = &loaded->table;

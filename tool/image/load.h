@@ -13,14 +13,14 @@ struct load_options {
   const char *section;      /* the raw section's name; NULL: RAW_SECTION */
   const char *global_roots; /* the section that lists them; NULL: there are none */
   enum statepoint_rule statepoints;
-  const char *statepoint_ids; /* their IDs, as load_take_statepoints has checked; NULL: those that
-                                 the program lists */
+  const char
+      *statepoint_ids; /* their IDs, as load_take_statepoints has checked; NULL: the program's */
 };
 
 /* Takes the value of --statepoints: auto, all, none, or ranges of IDs: 7,100-199. */
 bool load_take_statepoints(void *options, const char *value, struct problem *problem);
 
-/* Opens a file, and finds stack maps that don't have a section of their own (merged.h). */
+/* Opens a file, and finds stack maps that a linker script has put among other data (merged.h). */
 bool load_open(struct image *image, const char *path, const struct load_options *options,
                struct problem *problem);
 
@@ -39,21 +39,19 @@ struct loaded {
   struct section_bytes place; /* and its bytes: more may follow */
 };
 
-/* Finds which kind of stack maps an image has. LOAD_BROKEN, and a problem, if they are there but
- * can't be used. */
+/* Finds the kind of an image's stack maps. LOAD_BROKEN, and a problem, if they are unusable. */
 enum load_kind load_find(const struct image *image, const struct load_options *options,
                          struct loaded *loaded, struct problem *problem);
 
-/* Makes it a problem that an image has none. Returns false. */
+/* Sets the problem of an image without stack maps. Returns false. */
 bool load_none(const struct image *image, const struct load_options *options,
                struct problem *problem);
 
-/* Reads the records of the stack maps that were found: none of LOAD_NONE. loaded_free in any
- * case. */
+/* Reads the records of the stack maps found; LOAD_NONE has none. loaded_free in any case. */
 bool load_records(const struct image *image, const struct load_options *options,
                   struct loaded *loaded, struct problem *problem);
 
-/* Finds and reads all records. False, and a problem, if there are none; then nothing is to be
+/* Finds and reads all records. False, and a problem, if there are none; that leaves nothing to be
  * freed. */
 bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
           struct problem *problem);
@@ -71,8 +69,7 @@ bool program_open(struct program *program, const char *path, const struct load_o
                   struct problem *problem);
 void program_close(struct program *program);
 
-/* A copy of a section with raw stack maps, to which the relocations have been applied: to be freed;
- * NULL where it fails. */
+/* A relocated copy of a section with raw stack maps: to be freed; NULL on failure. */
 bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
                   struct problem *problem);
 

@@ -1,15 +1,14 @@
 /* merged.c - finds stack maps that a linker script has put among other data.
  *
- * With `.rodata : { *(.rodata) *(.llvm_stackmaps) }` in a linker script, no section header says
- * where the stack maps are. But LLVM labels those of each object file: a symbol `__LLVM_StackMaps`,
- * local and without a size, at the start of each map. Where a map ends is known by reading it. So
- * each symbol gives a range, and ranges that meet are one. In the image, each range becomes a
- * section of its own: the bytes before it keep the old section's number, and the bytes after it
- * become another section.
+ * With `.rodata : { *(.rodata) *(.llvm_stackmaps) }` in a linker script, the stack maps have no
+ * section header. But LLVM labels those of each object file: a symbol `__LLVM_StackMaps`, local and
+ * without a size, at the start of each map. Reading a map finds its end. So each symbol gives a
+ * range, and ranges that meet are one. In the image, each range becomes a section of its own: the
+ * bytes before it keep the old section's number, and the bytes after it become another section.
  *
- * A map that has lost its symbol must not be lost with it. (`strip -x` removes local symbols; then
- * none is left, unless one was made global.) So it is an error if the bytes after a range can be
- * read as a map with functions.
+ * A map whose symbol is lost must still be found. (`strip -x` removes local symbols; then only
+ * global ones are left.) So it is an error if the bytes after a range can be read as a map with
+ * functions.
  */
 #include "tool/image/merged.h"
 
@@ -76,7 +75,7 @@ static void collect_symbols(const struct image *image, const char *section, stru
 
 /* ---- Lengths ---- */
 
-/* Reads one map: reader->position is then its length. False, with an error, if it isn't one. */
+/* Reads one map: reader->position is then its length. False, with an error, for other bytes. */
 static bool read_map(struct stackmap_v3_reader *reader) {
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
@@ -102,7 +101,7 @@ static bool is_followed(const uint8_t *bytes, uint64_t size) {
   return padding % 8 == 0 && read_map(&reader) && reader.functions > 0;
 }
 
-/* Reads the map at an address, which ends before the next one starts. */
+/* Reads the map at an address, up to the next one's start at most. */
 static bool measure(const struct image_section *section, const uint8_t *contents, uint64_t start,
                     uint64_t next, uint64_t *end, struct problem *problem) {
   const uint64_t into = start - section->header.sh_addr;
@@ -121,9 +120,9 @@ static bool measure(const struct image_section *section, const uint8_t *contents
                      section->name, start);
 }
 
-/* Makes the run of maps that meet, from the start number *next on, a section; *next is then that of
- * the run after. rest[n] is the number of the part of section n after its last map. A section that
- * was named, and has nothing but maps, is found by its name already. */
+/* Makes the run of maps that meet, from the start number *next on, a section; *next is then the
+ * next run's. rest[n] is the number of the part of section n after its last map. A named section
+ * that consists of maps is found by its name already. */
 static bool cut_run(struct image *image, bool is_named, const struct starts *starts, size_t *rest,
                     size_t *next, struct problem *problem) {
   const bool is_first = *next == 0;

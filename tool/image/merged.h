@@ -4,9 +4,9 @@
 
 #include "tool/image/image.h"
 
-/* Finds stack maps that don't have a section of their own, in the section of that name, or in any
- * if it is NULL; and makes them sections of the image named RAW_SECTION, so that later steps find
- * them as if the linker had left them so. Does nothing where there are none. */
+/* Finds stack maps among other data, in the section of that name, or in any if it is NULL; and
+ * makes them sections of the image named RAW_SECTION, so that later steps find them as if the
+ * linker had left them so. An image without any stays unchanged. */
 bool merged_separate(struct image *image, const char *section, struct problem *problem);
 
 #endif

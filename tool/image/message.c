@@ -22,7 +22,7 @@ bool message_say(struct message *message, bool instead, struct problem *problem)
   if (fwrite(message->text, 1, message->size, stream) == message->size && fflush(stream) == 0)
     return true;
   problem_set_errno(problem, "standard output");
-  clearerr(stream); /* it's said here, and not again at the command's end */
+  clearerr(stream); /* it's said here: once is enough */
   __fpurge(stream);
   return false;
 }

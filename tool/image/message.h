@@ -1,7 +1,6 @@
 /* message.h - a command's report of its work.
  *
- * It is held back until the work is done, so that standard output never tells of files that couldn't
- * be written.
+ * It is held back until the work is done, so that standard output only reports written files.
  */
 #ifndef STACKPACK_MESSAGE_H
 #define STACKPACK_MESSAGE_H
@@ -12,7 +11,7 @@
 #include <stdio.h>
 
 struct message {
-  FILE *stream; /* NULL: nothing is to be said */
+  FILE *stream; /* NULL: there is no report */
   char *text;
   size_t size;
 };

@@ -20,14 +20,14 @@ struct names {
 void names_open(struct names *names, const struct image *image);
 void names_close(struct names *names);
 
-/* Whether a symbol's name tells code from data ("$x", "$d": ELF for the Arm 64-bit Architecture,
+/* Whether a symbol's name marks code or data ("$x", "$d": ELF for the Arm 64-bit Architecture,
  * 5.5.4; RISC-V ELF psABI, "Mapping Symbol"), or is a label of the assembler's own. */
 bool names_is_mapping(const char *text);
 
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
 
-/* Whether there is one name for it, and no more. */
+/* Whether it has exactly one name. */
 bool names_is_only(const struct names *names, uint64_t address);
 
 #endif

@@ -2,11 +2,11 @@
  *
  * A new file is written under a name of its own in the target's folder, and renamed to the target
  * when it is complete. Signals that end the command wait meanwhile, so that only a command that is
- * killed (SIGKILL) leaves the file there. Paths stay as they were given, as a folder may lie too
- * deep for an absolute one; and nothing here needs /proc.
+ * killed (SIGKILL) leaves the file there. Paths stay relative, as a folder may be too deep for an
+ * absolute one; and /proc may be absent.
  *
  * Of several files, all but the last change places with the old ones (RENAME_EXCHANGE), so that
- * they can change back if the last one can't be put in its place.
+ * they can change back if renaming the last one fails.
  */
 #include "tool/image/output.h"
 
@@ -29,20 +29,19 @@ struct output {
   char target[PATH_MAX];
   char temporary[PATH_MAX + 32]; /* in the same folder */
   bool is_temporary;             /* there is such a file */
-  int file;                      /* -1: the target isn't a regular file */
+  int file;                      /* -1: the target is a pipe or a device */
   bool exists;                   /* the target does */
   struct stat status;            /* the target's, if it exists */
-  /* The part of the status that couldn't be given: for a line when all is done. */
+  /* The part of the status that was refused: for a line when all is done. */
   int owner_error; /* errno; 0: the owner and the group are right */
-  bool has_owner;  /* only the group isn't */
+  bool has_owner;  /* only the group is wrong */
   mode_t lost;     /* bits of the mode */
-  /* How the replacement is taken back: not at all, by removing it, or by exchanging it with the old
-   * file. */
+  /* The way to take the replacement back: none, removing it, or exchanging it with the old file. */
   enum { FINAL, NEW, EXCHANGED } state;
 };
 
-/* Replaces the path of a symbolic link by the link's target, which may not be there; false if it is
- * no link. */
+/* Replaces the path of a symbolic link by the link's target, existing or missing; false for any
+ * other path. */
 static bool follow(char path[PATH_MAX]) {
   char link[PATH_MAX];
   const ssize_t length = readlink(path, link, sizeof link);
@@ -56,8 +55,8 @@ static bool follow(char path[PATH_MAX]) {
   return true;
 }
 
-/* The path that symbolic links lead to from a path; the file may not be there yet. (The kernel
- * follows forty links at most, too.) */
+/* The path at the end of a path's symbolic links; the file may be missing yet. (The kernel follows
+ * forty links at most, too.) */
 static bool find_target(const char *path, char target[PATH_MAX]) {
   enum { LINKS_MAX = 40 };
   int links = 0;
@@ -128,7 +127,7 @@ static bool write_to_disk(int file, struct problem *problem) {
 }
 
 /* Blocks of zeros become holes in a new file, as linkers leave them between segments that are far
- * apart; but not the last bytes, which make the file as long as it is. */
+ * apart; but the last bytes are written, for the file's length. */
 enum { BLOCK = 4096 };
 static bool is_hole(const uint8_t *bytes, size_t left) {
   static const uint8_t zeros[BLOCK];
@@ -171,8 +170,8 @@ static void copy_attributes(int file, const struct new_file *new_file) {
     close(from);
 }
 
-/* The mode of a file of data: as if it were written by any other program, but never readable by
- * more people than the program that the data is of. */
+/* The mode of a file of data: as if any other program wrote it, but only readable by readers of the
+ * program that the data is of. */
 static mode_t data_mode(const struct output *output, const struct stat *like) {
   const mode_t mask = umask(0);
   umask(mask);
@@ -180,8 +179,8 @@ static mode_t data_mode(const struct output *output, const struct stat *like) {
 }
 
 /* Gives the file an owner and a group, as far as that is allowed. Only root can give files away;
- * that the owner stays another one is no reason to fail, but nobody must be able to become the new
- * owner by the file. Returns the mode without the bits by which one could. */
+ * another owner is acceptable, but nobody must be able to become that owner by the file. Returns
+ * the mode without the bits that would allow it. */
 static mode_t give_owner(struct output *output, const struct stat *wanted, mode_t mode) {
   struct stat now;
   if (fchown(output->file, wanted->st_uid, wanted->st_gid) == 0)
@@ -220,7 +219,7 @@ static bool give_status(struct output *output, struct problem *problem) {
   return true;
 }
 
-/* Writes to a file that isn't a regular one (a pipe, /dev/full), as it can't be replaced. */
+/* Writes to a pipe or a device (/dev/full), instead of replacing it. */
 static bool write_through(const struct new_file *new_file, struct problem *problem) {
   const int file = open(new_file->path, O_WRONLY | O_CLOEXEC);
   if (file < 0)
@@ -289,7 +288,7 @@ static bool fail(const struct new_file *file, struct problem *problem) {
   return false;
 }
 
-/* Whether no other process has changed the file in the meantime, or has written the same bytes. */
+/* Whether the file is unchanged, or another process has written the same bytes in the meantime. */
 static bool check_unchanged(const struct new_file *file, struct problem *problem) {
   struct stat status;
   struct problem ignored = {0};
@@ -322,8 +321,8 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
   return true;
 }
 
-/* Blocks the signals by which people and systems end a command; and those of a pipe that nobody
- * reads and of a file that gets too large, for which the call returns an error. */
+/* Blocks the signals that people and systems send to end a command; and those of a pipe without a
+ * reader and of a file that gets too large, as the call also returns an error for them. */
 static void hold_signals(sigset_t *before) {
   static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
   sigset_t set;
@@ -333,7 +332,7 @@ static void hold_signals(sigset_t *before) {
   pthread_sigmask(SIG_BLOCK, &set, before);
 }
 
-/* Whether standard output leads to one of the files. */
+/* Whether standard output is one of the files. */
 static bool is_standard_output(const struct new_file *files, size_t count) {
   struct stat file, output;
   for (size_t i = 0; i < count; i++)
@@ -350,7 +349,7 @@ static bool say(struct message *message, bool instead, struct problem *problem) 
          problem_set(problem, "it is written, but the result isn't: %s", unsaid.text);
 }
 
-/* Writes to the files that aren't replaced. A pipe may take any time. */
+/* Writes to pipes and devices. A pipe may take any time. */
 static bool write_all_through(const struct output *outputs, size_t count, struct problem *problem) {
   for (size_t i = 0; i < count; i++)
     if (outputs[i].file < 0 && !write_through(outputs[i].new_file, problem))

@@ -1,10 +1,10 @@
-/* relocations.h - reads the dynamic relocations of a linked file that are relative to where it is
- * loaded.
+/* relocations.h - reads the dynamic relocations of a linked file that are relative to its place in
+ * memory.
  *
- * They stand in tables of Elf64_Rela entries, among others, or in one of kind RELR (gABI, "Relative
- * Relocation Table"), which has places only, as bit maps: an even word is an address to relocate;
- * the other 63 bits of an odd word tell which of the next 63 words are to be relocated, too. The
- * addends stand at these places.
+ * They are in tables of Elf64_Rela entries, among others, or in one of kind RELR (gABI, "Relative
+ * Relocation Table"). That has places only, as bit maps: an even word is an address to relocate;
+ * the other 63 bits of an odd word select those of the next 63 words that are to be relocated, too.
+ * The addends are at these places.
  */
 #ifndef STACKPACK_RELOCATIONS_H
 #define STACKPACK_RELOCATIONS_H
@@ -20,8 +20,8 @@ static inline bool relocation_is_relative(const struct image *image, const Elf64
          ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
-/* Whether a section has dynamic relocations whose addends are in place (Elf64_Rel), which aren't
- * read. */
+/* Whether a section has dynamic relocations whose addends are in place (Elf64_Rel): these are
+ * ignored. */
 static inline bool relocations_lack_addends(const Elf64_Shdr *section) {
   return section->sh_type == SHT_REL && (section->sh_flags & SHF_ALLOC) != 0 &&
          section->sh_size > 0;
@@ -41,7 +41,7 @@ static inline bool rela_next(const struct image *image, const Elf64_Shdr *table,
 /* Goes through the addresses of a RELR table. */
 struct relr_reader {
   const uint8_t *bytes;
-  uint64_t left; /* bytes that aren't read yet */
+  uint64_t left; /* unread bytes */
   uint64_t map;  /* bit n: the word number n from `base` on is yet to come */
   uint64_t base;
   uint64_t next; /* where the next map starts */

@@ -10,15 +10,15 @@
 #include <time.h>
 
 struct trace {
-  const char *group; /* NULL: the environment doesn't name this group */
+  const char *group; /* NULL: the environment omits this group */
   struct timespec start;
 };
 
-/* Starts the clock of a group's first pass. The group's name isn't copied. */
+/* Starts the clock of a group's first pass. The group's name must outlive the trace. */
 struct trace trace_begin(const char *group);
 
 /* Prints the line of a pass that has ended, where the group is traced, and starts the next one's
- * clock. The counts are those of printf. */
+ * clock. The counts are as for printf. */
 void trace_pass(struct trace *trace, const char *pass, const char *counts, ...)
     __attribute__((format(printf, 3, 4)));
 
