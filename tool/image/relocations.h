@@ -20,8 +20,7 @@ static inline bool relocation_is_relative(const struct image *image, const Elf64
          ELF64_R_TYPE(relocation->r_info) == image->machine->relocations.relative;
 }
 
-/* Whether a section has dynamic relocations whose addends are in place (Elf64_Rel): these are
- * ignored. */
+/* Whether a section has dynamic relocations whose addends are in place (Elf64_Rel): unsupported. */
 static inline bool relocations_lack_addends(const Elf64_Shdr *section) {
   return section->sh_type == SHT_REL && (section->sh_flags & SHF_ALLOC) != 0 &&
          section->sh_size > 0;

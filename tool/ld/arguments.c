@@ -1,9 +1,9 @@
 /* arguments.c - see arguments.h.
  *
  * Linkers have hundreds of options, each has some of its own, and new ones come every year. So
- * nearly all are passed on unread. Only the name of the output counts here, which all of them take
- * in the same four forms (the last one wins), and stackpack-ld's own options, which no linker
- * knows. All can be in response files, which are read as if their words stood in the line.
+ * nearly all are passed on unread. Only two things count here: the name of the output, in four
+ * forms that all linkers share (the last one wins), and stackpack-ld's own options. All can be in
+ * response files, read as if their words were in the line.
  */
 #include "tool/ld/arguments.h"
 
@@ -32,7 +32,7 @@ static bool take_own(struct arguments *arguments, const char *word, struct probl
   return true;
 }
 
-/* Whether a word says that the next one is the output's name. */
+/* Whether the next word is the output's name. */
 static bool output_follows(const char *word) {
   return strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0;
 }
@@ -64,7 +64,7 @@ static bool expand(struct arguments *arguments, int count, char **words, struct 
   return true;
 }
 
-/* STACKPACK_OPTIONS has options for `pack` between blanks: those of the command line come later. */
+/* STACKPACK_OPTIONS has options for `pack` between blanks, before the command line's. */
 static void take_environment(struct arguments *arguments) {
   const char *options = getenv("STACKPACK_OPTIONS"), *linker = getenv("STACKPACK_LD");
   char *copy = strdup(options == NULL ? "" : options), *rest = NULL;

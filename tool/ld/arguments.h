@@ -6,20 +6,20 @@
 #include "tool/ld/words.h"
 
 struct arguments {
-  struct words all;        /* those of response files in the place of the files' names */
+  struct words all;        /* with response files' words in the place of the files' names */
   struct words linker;     /* the linker's words: all but stackpack-ld's own options */
   struct words options;    /* of `stackpack pack` */
   const char *output;      /* the file that the linker writes */
-  const char *linker_name; /* NULL: not said */
+  const char *linker_name; /* NULL: unspecified */
   bool help;
-  bool had_response; /* some stood in response files: execve may not take that many */
+  bool had_response; /* some were in response files: perhaps too many for execve */
 };
 
 /* Reads the arguments after the program's name, and the environment for defaults. */
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem);
 void arguments_close(struct arguments *arguments);
 
-/* The rest of a word after a prefix; NULL if it doesn't begin with it. */
+/* The rest of a word after a prefix; NULL if the word begins otherwise. */
 const char *arguments_after(const char *word, const char *prefix);
 
 #endif

@@ -1,11 +1,11 @@
 /* inputs.c - see inputs.h.
  *
- * An input is a word that is a file's name, or -lNAME. Linkers look for NAME in the folders that -L
- * names, in their order, wherever -L stands; in each for libNAME.so first, unless -Bstatic or one
- * of its synonyms is in force. (ld(1), "Options".) After these, linkers search folders of their
- * own, and linker scripts can name inputs, too; such inputs aren't split.
+ * An input is a word that is a file's name, or -lNAME. Linkers look for NAME in the folders of all
+ * -L on the line, in their order; in each for libNAME.so first, unless -Bstatic or one of its
+ * synonyms is in force. (ld(1), "Options".) After these, linkers search folders of their own, and
+ * linker scripts can name inputs, too; such inputs stay whole.
  *
- * An archive with -l becomes one with a path, which means the same. So does another folder: where a
+ * An archive with -l becomes one with a path, to the same effect. So does another folder: if a
  * file's name counts, as for --exclude-libs, it is the name without folders.
  */
 #include "tool/ld/inputs.h"
@@ -26,7 +26,7 @@
 /* The state that earlier words leave for the next one. */
 struct place {
   bool is_static; /* -l finds archives only */
-  bool is_binary; /* files are data, whatever they look like */
+  bool is_binary; /* files of any kind are data */
   bool is_value;  /* it belongs to the option before it */
   bool saved[64]; /* is_static, by --push-state */
   unsigned depth;
@@ -61,8 +61,8 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
-/* The path of a file in a folder, where "=" at its front is the system's root; NULL: it isn't
- * there. To be freed. */
+/* The path of a file in a folder, where "=" at its front is the system's root; NULL: it is missing.
+ * To be freed. */
 static char *file_in(const struct words *words, const char *folder, const char *form,
                      const char *name) {
   const char *root = "", *in_root = arguments_after(folder, "=");
@@ -181,8 +181,8 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
   return 0;
 }
 
-/* The folder of the split files, which exit removes, too: where memory runs out, that ends the
- * program (tool/memory.c). NULL: there is none. */
+/* The folder of the split files; exit removes it, too, as running out of memory ends the program
+ * (tool/memory.c). NULL: there is none. */
 static char *folder_to_remove;
 
 static void remove_folder(void) {

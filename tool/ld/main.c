@@ -1,21 +1,19 @@
-/* main.c - stackpack-ld: a linker for compilers to run, which splits and packs the stack maps.
+/* main.c - stackpack-ld: a linker for compilers to run: it splits and packs the stack maps.
  *
- * Many builds have no place for a command after linking: the compiler runs the linker, and a tool
- * that can't be changed runs the compiler. But nearly all builds can pass a flag to the compiler,
- * and compilers have a flag that names another linker. stackpack-ld is such a linker. It splits the
- * inputs with stack maps, runs the real linker with the same arguments otherwise, finds the
- * output's name among them, and runs `stackpack pack` on that file. The compiler sees one program,
- * which has linked or has failed.
+ * Many builds end with the link: the compiler runs the linker, and an unchangeable tool runs the
+ * compiler. But nearly all builds can pass a flag to the compiler, and compilers have a flag that
+ * names another linker. stackpack-ld is such a linker. It splits the inputs with stack maps, runs
+ * the real linker with the same arguments otherwise, finds the output's name among them, and runs
+ * `stackpack pack` on that file. The compiler sees one program that has linked or has failed.
  *
  *     compiler -> stackpack-ld                                      1. a.o split, as a copy
  *                              -> ld.lld -o app COPY/a.o ...        2. otherwise the same words
  *                              -> stackpack pack --if-present app   3. if it wrote an ELF file
  *
- * The real linker's messages and exit status are passed on as they are. Linkers are also run to
- * tell their version, to make object files (-r), or files that aren't ELF at all; none of these is
- * packed, nor is a file that was there before and wasn't written now. If packing fails, there's no
- * output, as if the link had failed: else `make` would take the file for done when it's called
- * again.
+ * The real linker's messages and exit status are passed on unchanged. Linkers are also run to print
+ * their version, to make object files (-r), or files of other formats than ELF; all of these stay
+ * unpacked, and so does an older file that the linker left alone. If packing fails, the output is
+ * removed, as after a failed link: otherwise the next `make` would find it finished.
  */
 #include "tool/ld/arguments.h"
 #include "tool/ld/dependencies.h"
@@ -36,7 +34,7 @@
 
 enum { EXIT_UNUSABLE = 2 }; /* as the command's */
 
-/* Set for the linker: where that is a script that runs stackpack-ld, there'd be no end. */
+/* Set for the linker: a script that runs stackpack-ld would run forever. */
 static const char running[] = "STACKPACK_LD_RUNNING";
 
 static const char help[] =
@@ -61,7 +59,7 @@ static int fail(const struct problem *problem) {
 
 /* Whether the linker wrote the output, and it is an executable or a shared library of a kind that
  * can have packed stack maps: if there are some, and this is another processor's, `pack` will say
- * so. *before is all zero if there was no such file. */
+ * so. *before is all zero for a new file. */
 static bool wants_packing(const char *output, const struct stat *before) {
   struct elf_file file;
   if (elf_file_open(&file, output) != 0)
@@ -72,8 +70,8 @@ static bool wants_packing(const char *output, const struct stat *before) {
   return is_new && (type == ET_EXEC || type == ET_DYN);
 }
 
-/* Adds the linker's words. Those that are too many for execve, or might be, go in a response file:
- * its path, empty where there is none. */
+/* Adds the linker's words. If they are too many for execve, or might be, they go in a response
+ * file: its path, or an empty one. */
 static bool add_for_linker(struct words *words, const struct arguments *arguments,
                            char response[PATH_MAX], struct problem *problem) {
   enum { PLAIN_MAX = 65536 };
@@ -137,7 +135,7 @@ static bool pack_output(const struct arguments *arguments, const char *path,
   return ok;
 }
 
-/* Does all. False: something is wrong here; else *status is that of the linker or of `pack`. */
+/* Does all. False: something is wrong here; else *status is the linker's or `pack`'s. */
 static bool link_and_pack(struct arguments *arguments, const char *called, const sigset_t *signals,
                           int *status, struct problem *problem) {
   char linker[PATH_MAX], stackpack[PATH_MAX];

@@ -1,8 +1,8 @@
 /* programs.c - see programs.h.
  *
- * A compiler runs a program named like the linker from a folder that it was told of, and that
- * folder may also be in PATH: then the first `ld` there is stackpack-ld again. Names don't tell, as
- * links may have any. So files are compared, and the search passes over the running program.
+ * A compiler runs a program named like the linker from a folder of its options, and that folder may
+ * also be in PATH: then the first `ld` there is stackpack-ld again, perhaps a link of another name.
+ * So files are compared, and the search passes over the running program.
  */
 #include "tool/ld/programs.h"
 
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* This program's path: without /proc, the one by which it was run. */
+/* This program's path: without /proc, its name in the command line. */
 static const char *self(void) {
   static const char link[] = "/proc/self/exe";
   return access(link, F_OK) == 0 ? link : (const char *)getauxval(AT_EXECFN);

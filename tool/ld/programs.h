@@ -6,10 +6,9 @@
 
 #include <limits.h>
 
-/* Finds the linker of the given name: a path, or a name to look for in PATH. Without one (NULL),
- * it's that of the name that stackpack-ld was called by, if that is a linker's (`ld`, `ld.gold`),
- * or else ld.lld, or else ld. A file that is stackpack-ld itself, under whatever name, is passed
- * over. */
+/* Finds the linker of the given name: a path, or a name to look for in PATH. If it is NULL, the
+ * name is stackpack-ld's in the command line, if that is a linker's (`ld`, `ld.gold`), or else
+ * ld.lld, or else ld. A file that is stackpack-ld itself, under any name, is passed over. */
 bool programs_find_linker(const char *called, const char *name, char path[PATH_MAX],
                           struct problem *problem);
 

@@ -10,8 +10,8 @@
 
 enum { DEEPEST = 100 }; /* response files in one another: more are a file that names itself */
 
-/* Reads a whole file of any kind: a shell's <(...) makes a pipe. The text, NULL
- * if it is empty, is the caller's to free. False, without a problem, where there's no file. */
+/* Reads a whole file of any kind: a shell's <(...) makes a pipe. The text, NULL if it is empty, is
+ * the caller's to free. False, without a problem, for a missing file. */
 static bool read_text(const char *path, char **text, struct problem *problem) {
   size_t capacity = 0;
   FILE *file = fopen(path, "re");

@@ -1,8 +1,8 @@
 /* run.c - see run.h.
  *
- * While the other program runs, signals aren't handled but waited for, its end (SIGCHLD) among
- * them. So none can come at a bad moment, and the process that it is for needn't be known to a
- * handler. The child starts with the signals as they were.
+ * While the other program runs, this one waits for signals, the child's end (SIGCHLD) among them.
+ * So they only come at this moment, and handlers and global variables are needless. The child
+ * starts with the original mask of signals.
  */
 #include "tool/ld/run.h"
 
@@ -38,7 +38,7 @@ static int spawn(const char *path, char *const *argv, const sigset_t *mask, pid_
   return error;
 }
 
-/* Waits for the child's end. False: it can't be known. */
+/* Waits for the child's end. False on an error. */
 static bool await(pid_t child, const sigset_t *signals, int *status) {
   for (;;) {
     siginfo_t info;
@@ -57,7 +57,7 @@ static bool await(pid_t child, const sigset_t *signals, int *status) {
 
 void run_hold_signals(sigset_t *before) {
   const sigset_t signals = awaited_signals();
-  signal(SIGCHLD, SIG_DFL); /* were it ignored, there'd be no status */
+  signal(SIGCHLD, SIG_DFL); /* if it were ignored, the status would be lost */
   sigprocmask(SIG_BLOCK, &signals, before);
 }
 

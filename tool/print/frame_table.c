@@ -33,7 +33,7 @@ static bool same_register(struct location a, struct location b) {
   return a.kind == LOCATION_INDIRECT && b.kind == LOCATION_INDIRECT && a.reg == b.reg;
 }
 
-/* A slot as `+8`, where its register is known from another one. */
+/* A slot as `+8`, if another one has its register. */
 static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
                        const struct location *known, const struct machine *machine) {
   if (known == NULL || !same_register(location, *known)) {

@@ -6,9 +6,8 @@
  *     0x4011a0     +0x60       b <+8   *
  *
  * In a slot, `*` is a reference, `<+8` one that is derived from the one at +8, and `b` a reference
- * that is needed only as the base of others. A column's register is named where it is another than
- * that of the column before. Columns that don't fit the terminal's width are in another table
- * below.
+ * that is needed only as the base of others. A column's register is named if the column before has
+ * another one. Columns beyond the terminal's width are in another table below.
  */
 #ifndef STACKPACK_FRAME_TABLE_H
 #define STACKPACK_FRAME_TABLE_H
@@ -21,7 +20,7 @@ struct frame_column {
   int width;
 };
 
-/* With more than these, a table isn't easy to read any more: records list their slots instead. */
+/* With more than these, a table is hard to read: records list their slots instead. */
 enum { FRAME_COLUMNS_MOST = 64 };
 
 struct frame_table {
@@ -37,7 +36,7 @@ void frame_table_lay_out(struct frame_table *table, const struct record_view *vi
 /* The column after the last one that fits into a width; at least one does. 0: any width. */
 size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width);
 
-/* Print the titles, or a row, of the columns [first, end), without an end of line. */
+/* Print the titles, or a row, of the columns [first, end), with the line left open. */
 void frame_table_print_titles(const struct frame_table *table, size_t first, size_t end);
 void frame_table_print_row(const struct frame_table *table, const struct record_text *text,
                            const struct record_view *view, size_t first, size_t end);

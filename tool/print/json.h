@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A text, or null: a new object. One that isn't UTF-8 can't be said in JSON as it is: see
- * clean_text. */
+/* A text, or null: a new object. Bytes outside UTF-8 are escaped: see clean_text. */
 json_t *json_text(const char *text);
 /* Prints an object on a line, and gives it back. */
 void json_print(json_t *object);
 void json_print_text(const char *text);
 
-/* A number, or null where it isn't known. */
+/* A number, or null for an unknown one. */
 void json_print_number(uint64_t number, bool is_known);
 
 #endif

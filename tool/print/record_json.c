@@ -78,7 +78,7 @@ void record_json_source(const struct source_frames *frames) {
   putchar(']');
 }
 
-/* The frame, as unwind tables tell it; null if they don't. */
+/* The frame, from unwind tables; null if they lack it. */
 static void print_frame(const struct record_view *view) {
   const struct frame_facts *frame = &view->frame;
   printf(",\"frame\":");

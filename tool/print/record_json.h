@@ -5,8 +5,8 @@
 #include "tool/print/record_view.h"
 #include "tool/source/source.h"
 
-/* Prints it without an end of line. `name`: of its function, or NULL; `frames`: NULL where they
- * weren't asked for. */
+/* Prints it, and leaves the line open. `name`: of its function, or NULL; `frames`: NULL:
+ * omitted. */
 void record_json_print(const struct record_view *view, const char *name,
                        const struct source_frames *frames);
 /* Prints the frames as a further member of an object; nothing for NULL. */

@@ -9,10 +9,9 @@
 
 enum { LOCATION_TEXT_SIZE = 48 };
 
-/* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an
- * object on the stack as `rsp+8`, a constant as a number; with its size, as `:4`, if that isn't
- * 8. A register whose name isn't known is `register7`, by DWARF's number; `machine` is the
- * file's, or NULL. */
+/* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an object
+ * on the stack as `rsp+8`, a constant as a number; with its size, as `:4`, if it differs from 8. A
+ * register of unknown name is `register7`, by DWARF's number; `machine` is the file's, or NULL. */
 void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
                    const struct machine *machine);
 
@@ -22,7 +21,7 @@ struct record_text {
   bool is_coloured;
 };
 
-/* Prints a function's name in its language's form, or that it has none. */
+/* Prints a function's name in its language's form, or a note of its absence. */
 void record_text_function(const struct record_text *text, const char *name);
 /* Prints a line: where the frame ends, and where the registers of the caller are saved. */
 void record_text_frame(const struct record_text *text, const struct record_view *view, int indent);

@@ -19,7 +19,7 @@ void record_view_close(struct record_view *view) {
   *view = (struct record_view){0};
 }
 
-/* Pairs have no order of their own: so they get one, by where the reference is. */
+/* The order of pairs is arbitrary: so they get one, by the place of the reference. */
 static int compare_pairs(const void *a, const void *b) {
   const struct record_pair *x = a, *y = b;
   const int derived = safepoint_location_compare(x->derived, y->derived);

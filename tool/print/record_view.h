@@ -17,8 +17,8 @@ struct record_view {
   uint64_t address, function, frame_size, id;
   int32_t calling_convention, flags;
   bool is_statepoint;
-  bool knows_frame;          /* else `frame` doesn't count */
-  struct frame_facts frame;  /* as unwind tables tell it */
+  bool knows_frame;          /* else `frame` is meaningless */
+  struct frame_facts frame;  /* from unwind tables */
   struct record_pair *pairs; /* by the place of the reference; owned */
   size_t pair_count, pair_capacity;
   struct record_list deopt, allocas, locations, live_outs;

@@ -12,7 +12,7 @@
 
 /* ---- Words of the command line ---- */
 
-/* Reads a number up to a character that isn't part of it. */
+/* Reads a number up to the next other character. */
 static bool parse_start(const char *text, uint64_t *address, const char **end) {
   const bool is_hexadecimal = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
   char *stop;
@@ -91,8 +91,8 @@ static bool is_named(const struct safepoint_function *function, const struct nam
   return result;
 }
 
-/* An address inside a function, but not of a record, means all of its records. (The end is inside,
- * if no other function starts there: a call that doesn't return may be the last instruction.) */
+/* An address inside a function, between records, selects all of its records. (The end is inside,
+ * unless another function starts there: a call that never returns may be the last instruction.) */
 static bool contains(const struct safepoints *table, uint32_t number, uint64_t address) {
   const struct safepoint_function *function = &table->functions[number];
   if (address < function->address || address > function->end)
@@ -103,7 +103,7 @@ static bool contains(const struct safepoints *table, uint32_t number, uint64_t a
          table->functions[number].address > address;
 }
 
-/* Marks the records of the functions that are asked for. Returns whether there are any. */
+/* Marks the records of the selected functions. Returns whether there are any. */
 static bool mark_functions(const struct selection_item *item, const struct safepoints *table,
                            const struct names *names, bool *is_selected) {
   bool any = false, is_wanted = false;

@@ -1,4 +1,4 @@
-/* selection.h - which records of a file are asked for: those of functions, or at addresses. */
+/* selection.h - the records of a file that the user asks for: by functions, or by addresses. */
 #ifndef STACKPACK_SELECTION_H
 #define STACKPACK_SELECTION_H
 
@@ -9,7 +9,7 @@
 /* A word of the command line, and its meaning. */
 struct selection_item {
   const char *word;
-  uint64_t first, last; /* of addresses; for a function's name, not used */
+  uint64_t first, last; /* of addresses; unused for a function's name */
   bool is_range, is_name;
 };
 
@@ -19,13 +19,13 @@ struct selection {
 };
 
 /* Add an option's value to a struct selection: the name of functions, or a pattern for them; an
- * address, or two with a `-` between. False, and a problem, if it can't be understood. */
+ * address, or two with a `-` between. False, and a problem, for any other text. */
 bool selection_add_function(void *selection, const char *word, struct problem *problem);
 bool selection_add_address(void *selection, const char *word, struct problem *problem);
 void selection_close(struct selection *selection);
 
-/* Marks the records that are asked for, in an array of table->record_count. False, and a
- * problem, if something was asked for that isn't there. */
+/* Marks the selected records, in an array of table->record_count. False, and a problem, if a
+ * function or an address has none. */
 bool selection_apply(const struct selection *selection, const struct safepoints *table,
                      const struct names *names, bool *is_selected, struct problem *problem);
 

@@ -1,4 +1,4 @@
-/* style.c - see style.h. The sequences are those of ECMA-48, 8.3.117. */
+/* style.c - see style.h. The sequences are from ECMA-48, 8.3.117. */
 #include "tool/print/style.h"
 
 #include <stdio.h>

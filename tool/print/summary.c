@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-/* Records that are no statepoints. */
+/* Records other than statepoints. */
 static uint32_t count_others(const struct safepoints *table) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
@@ -15,8 +15,7 @@ static uint32_t count_others(const struct safepoints *table) {
   return count;
 }
 
-/* Records of frames that are taken to be as LLVM says, as neither an unwind table nor the code
- * tells of them. */
+/* Records of frames that only LLVM describes, as unwind table and code lack them. */
 static uint32_t count_unchecked(const struct safepoints *table) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)

@@ -10,7 +10,7 @@ enum { SUMMARY_WHY_SIZE = 400 };
 
 struct summary {
   const char *path;
-  const char *why; /* the file stays as it is, and only `path` counts, too; or NULL */
+  const char *why; /* the reason why the file stays unchanged: only `path` counts, too; or NULL */
   const struct safepoints *table; /* the table that was packed */
   uint64_t raw_size, packed_size, file_before, file_after;
   uint32_t dropped;
@@ -20,7 +20,7 @@ struct summary {
 };
 
 void summary_print(FILE *out, const struct summary *summary);
-/* A line. False if the stream has no room for it. */
+/* A line. False on a full stream. */
 bool summary_print_json(FILE *out, const struct summary *summary);
 
 #endif
