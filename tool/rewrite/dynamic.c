@@ -1,7 +1,7 @@
 /* dynamic.c - brings the dynamic section up to date: sizes of the relocation tables, addresses of
- * tables that have moved, and DT_TEXTREL, which says that relocations write to read-only segments.
- * LLVM emits its stack maps read-only, so in a position-independent file they often are the only
- * reason for it.
+ * tables that have moved, and DT_TEXTREL, the mark of relocations in read-only segments. LLVM emits
+ * its stack maps read-only, so in a position-independent file they often are the only reason for
+ * it.
  */
 #include "tool/rewrite/plan.h"
 

@@ -1,7 +1,7 @@
 /* headers.c - the program headers and the section headers of the new file.
  *
  * A segment that is cut becomes several, and the note gets one of its own. The raw section's header
- * becomes that of the packed table; the note's comes last, so that all sections keep their numbers.
+ * becomes the packed table's; the note's comes last, so that all sections keep their numbers.
  */
 #include "tool/rewrite/plan.h"
 
@@ -70,8 +70,8 @@ static Elf64_Phdr added_segment(uint32_t type, uint64_t offset, uint64_t address
   };
 }
 
-/* After a cut, an offset may not fit an alignment any more that is larger than a page. The whole
- * file is loaded by the largest alignment, of whichever segment: so the first one gets that. */
+/* After a cut, an offset may violate an alignment that is larger than a page. The whole file is
+ * loaded by its segments' largest alignment: so the first one gets that. */
 static uint8_t *put_segment(const struct plan *plan, uint8_t *at, Elf64_Phdr segment) {
   if (segment.p_type == PT_LOAD && plan->cut_count > 0) {
     if (segment.p_vaddr == plan->first->p_vaddr - plan->lead)
@@ -103,10 +103,10 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
 
 /* ---- Section headers ---- */
 
-/* A section that has no bytes still has a place among the file's: that which its address has in its
- * segment, or where the segment's bytes end. (gABI, "Sections", sh_offset) mold calls it 0. Then
- * patchelf takes the section for the file's first, and moves as many of the file's bytes as the
- * section has in memory; those may be more than there are. */
+/* An empty section still has a place in the file: its address' place in the segment, or the end of
+ * the segment's bytes. (gABI, "Sections", sh_offset) mold calls it 0. Then patchelf takes the
+ * section for the file's first, and moves as many of the file's bytes as the section has in memory;
+ * perhaps more than there are. */
 static uint64_t empty_place(const struct plan *plan, const Elf64_Shdr *section) {
   const Elf64_Phdr *segment = image_load_at(plan->image, section->sh_addr);
   if (segment == NULL || (section->sh_flags & SHF_ALLOC) == 0)

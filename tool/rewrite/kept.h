@@ -1,9 +1,9 @@
-/* kept.h - the file of `pack --keep-raw`, from which `unpack` makes the original program again.
+/* kept.h - the file of `pack --keep-raw`, for `unpack` to restore the original program.
  *
  * The original and the packed program have nearly everything in common but the raw stack maps. So
  * the original is compressed with the packed program as its prefix, as `zstd --patch-from` does:
- * all that the two share is a reference into the packed program, and a few KB say the rest. For
- * instance, CPython's 11.6 MB, of which 5.6 MB are stack maps, are 230 KB here.
+ * all that the two share is a reference into the packed program, and the rest takes a few KB. For
+ * instance, CPython's 11.6 MB, with 5.6 MB of stack maps, are 230 KB here.
  *
  *   u8[8]  magic          "STPKRAW" and 0
  *   u32    version        2
@@ -40,8 +40,8 @@ struct kept_bytes {
 bool kept_write(struct kept_bytes original, struct kept_bytes packed, struct kept_bytes *kept,
                 struct problem *problem);
 
-/* Gives back the original; its bytes are to be freed. Asks for no more memory than the frame can
- * fill. */
+/* Gives back the original; its bytes are to be freed. Asks for as much memory as the frame can fill
+ * at most. */
 bool kept_read(struct kept_bytes kept, struct kept_bytes packed, struct kept_bytes *original,
                struct problem *problem);
 

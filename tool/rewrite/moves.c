@@ -1,16 +1,16 @@
 /* moves.c - finds the ranges that must move so that more program headers have room.
  *
- * A section can move if only headers and the dynamic section lead to it: .interp, notes, and tables
- * such as .dynsym. (patchelf makes room in the same way.)
+ * A section can move if only headers and the dynamic section refer to it: .interp, notes, and
+ * tables such as .dynsym. (patchelf makes room in the same way.)
  *
- * A section that has moved keeps its number, so section headers aren't in the order of addresses
- * any more. patchelf, when it needs room for program headers, looks for sections in the way only up
- * to the first section after that room, and so would overwrite sections that come later in the
- * table. So the room is made large enough for the headers that patchelf may add. .interp and notes,
- * which linkers put first, move to the start of this room: patchelf finds them there, as in any
- * file. And a core dump has only the first page of each module, from which its build ID is read;
- * and in a file of debug information only notes have bytes, which objcopy expects in front of the
- * sections that have none.
+ * A section that has moved keeps its number, so section headers lose the order of addresses.
+ * patchelf, when it needs room for program headers, looks for sections in the way only up to the
+ * first section after that room, and so would overwrite sections that come later in the table. So
+ * the room is made large enough for the headers that patchelf may add. .interp and notes, the first
+ * sections in linkers' order, move to the start of this room: patchelf finds them there, as in any
+ * file. And a core dump has only the first page of each module, and its build ID must be there; and
+ * in a file of debug information only notes have bytes, and objcopy expects them in front of the
+ * empty sections.
  */
 #include "tool/rewrite/plan.h"
 
@@ -74,8 +74,8 @@ struct range {
   uint64_t from, to;
 };
 
-/* The ranges that sections, and the segments of notes and interpreters, have: by their places, each
- * together with those that overlap with it. */
+/* The ranges that sections, and the segments of notes and interpreters, have: by their places;
+ * ranges that overlap are one. */
 struct ranges {
   struct range *items;
   size_t count;
@@ -115,19 +115,19 @@ static struct ranges find_ranges(const struct image *image) {
   return ranges;
 }
 
-/* The range that has a byte; NULL if none does. */
+/* The range that has a byte; NULL if it is free. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t at) {
   const size_t count = SEARCH_UP_TO(ranges->items, ranges->count, from, at);
   return count > 0 && at < ranges->items[count - 1].to ? &ranges->items[count - 1] : NULL;
 }
 
-/* Whether a byte that no header knows of may be overwritten: it is 0, or the letter that patchelf
- * writes over a section that it has moved (X; from version 0.16 on, Z). */
+/* Whether a byte outside all headers' ranges may be overwritten: it is 0, or the letter that
+ * patchelf writes over a section that it has moved (X; from version 0.16 on, Z). */
 static bool is_filler(uint8_t byte) { return byte == 0 || byte == 'X' || byte == 'Z'; }
 
 /* ---- Sections that can move ---- */
 
-/* Notes that only headers lead to: a program may have notes of its own, and use them by their
+/* Notes that only headers refer to: a program may have notes of its own, and use them by their
  * addresses. */
 static bool is_common_note(const struct image_section *section) {
   static const char *const names[] = {".note.gnu.", ".note.ABI-tag", ".note.package",
@@ -145,8 +145,8 @@ const Elf64_Phdr *plan_interpreter(const struct image *image) {
   return NULL;
 }
 
-/* Whether only headers and the dynamic section know where a section is. `interpreter`: the segment,
- * of which a file has one. */
+/* Whether only headers and the dynamic section refer to a section. `interpreter`: the file's one
+ * segment of this type. */
 static bool is_movable(const struct image_section *named, const Elf64_Phdr *interpreter) {
   const Elf64_Shdr *section = &named->header;
   if ((section->sh_flags & SHF_ALLOC) == 0)
@@ -233,7 +233,7 @@ static bool move_ranges(struct plan *plan, const struct ranges *ranges, uint64_t
   return true;
 }
 
-/* Finds the ranges that stand where the new headers, and `spare` bytes after them, will be. */
+/* Finds the ranges in the place of the new headers, and of `spare` bytes after them. */
 static bool find_moves(struct plan *plan, uint64_t spare, struct problem *problem) {
   const struct image *image = plan->image;
   const uint64_t to = plan_new_headers_end(plan) + spare;
@@ -272,8 +272,8 @@ static uint64_t spare_size(const struct image *image, uint64_t headers) {
 }
 
 /* patchelf adds a PT_LOAD, and gives each note a segment of its own. Up to version 0.18 it clears
- * room for one header more for each note, the packed table's among them; where that reaches into a
- * section that can't move, the headers that it writes have room at least. */
+ * room for one header more for each note, the packed table's among them; if an immovable section is
+ * in the way, there is room at least for the headers that it writes. */
 bool plan_find_moves(struct plan *plan, struct problem *problem) {
   const struct image *image = plan->image;
   struct problem ignored = {0};

@@ -11,13 +11,13 @@
  * up to the old end of their table); and where sections stood that had to make room. All whole
  * pages of each are cut, counted from its end:
  *
- *   addresses   | table | zeros |      n pages       | what follows |
- *   file        | table | zeros | what follows |
+ *   addresses   | table | zeros |      n pages       | the rest |
+ *   file        | table | zeros | the rest |
  *
- * The following bytes become a segment of their own, which may start in the middle of a page. Then
- * one page of the file is mapped twice, at both its addresses, as linkers lay out segments, too.
- * Each cut needs one program header more, and so perhaps more moves, or a page in front. Where
- * these headers have no room, only pages of the raw section are cut, or none.
+ * The following bytes become a segment of their own, perhaps from the middle of a page. Then one
+ * page of the file is mapped twice, at both its addresses, as linkers lay out segments, too. Each
+ * cut needs one program header more, and so perhaps more moves, or a page in front. If these
+ * headers lack room, only pages of the raw section are cut, or none.
  */
 #include "tool/rewrite/plan.h"
 
@@ -29,13 +29,13 @@
  * the room that the moves leave. */
 enum { ROOM_NEAR, ROOM_RAW, ROOM_EXTRA, ROOM_MOVED, ROOM_COUNT };
 
-/* Which pages are cut. */
+/* The pages to be cut. */
 enum cutting { CUT_NOTHING, CUT_RAW, CUT_ALL };
 
 enum {
-  LOWEST_ADDRESS = 0x10000, /* Linux maps nothing lower: vm.mmap_min_addr */
+  LOWEST_ADDRESS = 0x10000, /* Linux maps only higher ones: vm.mmap_min_addr */
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
-  LEAD_MAX = 0x10000,       /* one that is taken where nothing else helps */
+  LEAD_MAX = 0x10000,       /* one that is taken as a last resort */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -58,9 +58,8 @@ static void find_segments(struct plan *plan) {
   }
 }
 
-/* The old table of section headers is dropped where nothing else follows it, as linkers leave it.
- * Bytes that no header knows stay the file's last: programs look for data that was appended to them
- * from the file's end. */
+/* The old table of section headers is dropped if it is the last, as linkers leave it. Bytes outside
+ * all headers' ranges stay the file's last: programs look for appended data from the file's end. */
 static void find_end(struct plan *plan) {
   const struct image *image = plan->image;
   const uint64_t table = image->header.e_shoff;
@@ -117,8 +116,8 @@ static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUN
     rooms[ROOM_MOVED] = (struct plan_room){rooms[ROOM_NEAR].end, plan->moves_end, plan->first};
 }
 
-/* Takes the start of a room for a move; false if it's too large. Addresses in the extra segment
- * aren't known yet. */
+/* Takes the start of a room for a move; false if it's too large. Addresses in the extra segment are
+ * still open. */
 static bool place(struct plan_room *room, struct plan_move *move) {
   const uint64_t offset = round_up(room->offset, PLAN_MOVE_ALIGNMENT);
   const Elf64_Phdr *segment = room->segment;
@@ -143,8 +142,8 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
 
 /* ---- The cut ---- */
 
-/* Whether a room's bytes are of no other segment that is loaded, or that ld.so makes read-only
- * after relocation (PT_GNU_RELRO): there, a hole would make its mprotect fail. */
+/* Whether a room's bytes are outside other loaded segments, and outside the one that ld.so makes
+ * read-only after relocation (PT_GNU_RELRO): there, a hole would make its mprotect fail. */
 static bool can_cut(const struct plan *plan, const struct plan_room *room) {
   const Elf64_Shdr range = {.sh_offset = room->offset,
                             .sh_addr =
@@ -169,7 +168,7 @@ static bool has_section(const struct plan *plan, const Elf64_Phdr *segment, uint
   return false;
 }
 
-/* Whether anything stands in a segment from an offset on. */
+/* Whether something is in a segment from an offset on. */
 static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_t offset) {
   const uint64_t file_end = segment->p_offset + segment->p_filesz;
   return segment->p_memsz > segment->p_filesz ||
@@ -195,8 +194,9 @@ static void cut(struct plan *plan, const struct plan_room *room) {
                                      has_more(plan, room->segment, room->end)};
 }
 
-/* Takes back the cuts that would leave a segment without a section. (It would come out of binutils'
- * strip with no bytes and an offset that ld.so refuses.) Returns how many split their segment. */
+/* Takes back the cuts that would leave a segment without a section. (Binutils' strip would give it
+ * no bytes and an offset that ld.so refuses.) Returns the number of cuts that split their
+ * segment. */
 static size_t take_back(struct plan *plan) {
   size_t count = 0, splits = 0;
   for (size_t i = 0; i < plan->cut_count; i++) {
@@ -216,9 +216,9 @@ static size_t take_back(struct plan *plan) {
 /* ---- The new file ---- */
 
 /* Finds the bytes after the program headers that get a section: of a page in front, those up to the
- * old headers' end; of an executable's room that moves leave, what isn't cut. patchelf takes bytes
- * without a section for free, and up to version 0.18 puts .dynamic there, which ld.so writes to,
- * though the segment is read-only. (The spare bytes before them are too few for that.) */
+ * old headers' end; of an executable's room that moves leave, the uncut part. patchelf takes bytes
+ * without a section for free, and up to version 0.18 puts .dynamic there, in a read-only segment,
+ * though ld.so writes to it. (The spare bytes before them are too few for that.) */
 static void plan_head(struct plan *plan) {
   plan->head_start = plan->head_end = plan_new_headers_end(plan);
   if (plan->lead > 0) {
@@ -231,8 +231,8 @@ static void plan_head(struct plan *plan) {
   }
 }
 
-/* Turns the places of the moves, the extra segment and the note into those of the new file. The
- * extra segment stands in the file after all else, in memory above all else. */
+/* Converts the places of the moves, the extra segment and the note to the new file's. The extra
+ * segment is the last in the file, and the highest in memory. */
 static void finish_places(struct plan *plan) {
   const Elf64_Phdr *last = plan->last;
   const Elf64_Shdr *raw = &plan->sections.raw->header;
@@ -254,8 +254,8 @@ static void finish_places(struct plan *plan) {
   plan->note_address = in_place ? raw->sh_addr : plan->extra_address;
 }
 
-/* Whether the bytes of the raw section's name can take the new names: no other section or symbol
- * uses them. */
+/* Whether the bytes of the raw section's name can take the new names: they are this section's
+ * alone. */
 static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
   const struct image_section *raw = plan->sections.raw;
@@ -288,7 +288,7 @@ static void place_tail(struct plan *plan) {
 /* ---- The search ---- */
 
 /* Makes a plan with room for a number of new segments: the note's, and those of cuts and an extra
- * segment. How many are needed isn't known before. False, without a problem: it is more. */
+ * segment. The plan decides how many are needed. False, without a problem: it is more. */
 static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segments,
                       struct problem *problem) {
   struct plan_room rooms[ROOM_COUNT];

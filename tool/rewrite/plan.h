@@ -12,7 +12,7 @@ struct plan_sections {
   const struct image_section *global_roots; /* cleared, with its relocations; NULL: none */
 };
 
-/* A range of the old file that gets another address: it stands where program headers must go. */
+/* A range of the old file that gets another address: it is in the place of new program headers. */
 struct plan_move {
   uint64_t old_offset, old_address, size;
   uint64_t new_offset, new_address;
@@ -24,18 +24,18 @@ struct plan_room {
   const Elf64_Phdr *segment; /* the PT_LOAD that has them; NULL: the extra segment */
 };
 
-/* The dynamic relocations without those of the sections that are taken out. */
+/* The dynamic relocations, when the taken sections' are removed. */
 struct plan_relocations {
-  const struct image_section *rela, *relr; /* NULL: there are none to take out */
+  const struct image_section *rela, *relr; /* NULL: it stays */
   uint64_t rela_removed;                   /* in bytes */
   uint64_t relr_size;                      /* the new one, in bytes */
-  bool rela_shrinks;         /* else the entries that are taken out become ones that do nothing */
-  uint64_t relative_removed; /* of those that DT_RELACOUNT counts */
-  bool text_remains;         /* others need DT_TEXTREL, or nothing was taken out */
-  struct plan_room room;     /* the rest of the table; empty where something may read that */
+  bool rela_shrinks;                       /* else removed entries become ones without effect */
+  uint64_t relative_removed;               /* of DT_RELACOUNT */
+  bool text_remains;                       /* others need DT_TEXTREL, or all entries stay */
+  struct plan_room room; /* the rest of the table; empty where something may read that */
 };
 
-/* Pages of the old file that the new one doesn't have. */
+/* Pages of the old file that the new one lacks. */
 struct plan_cut {
   uint64_t start, end;
   const Elf64_Phdr *segment;
@@ -58,7 +58,7 @@ struct plan {
   struct plan_sections sections;
   const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
   const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
-  uint64_t alignment;                  /* the largest of PT_LOADs, by which a file is loaded */
+  uint64_t alignment;                  /* the largest of PT_LOADs: the file is loaded by it */
   uint64_t packed_size;                /* note and table */
   uint64_t lead;                       /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
@@ -81,11 +81,11 @@ struct plan {
   uint64_t appended;  /* bytes that follow all that: they are the last of both files */
   uint64_t file_size; /* of the new file */
   struct plan_relocations relocations;
-  struct problem cramped; /* why fewer pages are cut, where the headers have no room for that */
+  struct problem cramped; /* why fewer pages are cut: the headers lack room */
 };
 
-/* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False
- * where there is no room. */
+/* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False if
+ * there is no room. */
 bool plan_make(struct plan *plan, const struct image *image, struct plan_sections sections,
                size_t table_size, struct problem *problem);
 
@@ -127,7 +127,7 @@ uint64_t plan_new_headers_end(const struct plan *plan);
 /* Whether note and table fit into the raw section. */
 bool plan_fits_in_place(const struct plan *plan);
 
-/* The segment that names the program's interpreter; NULL: it has none, as a static one. */
+/* The segment that names the program's interpreter; NULL: it is static. */
 const Elf64_Phdr *plan_interpreter(const struct image *image);
 
 /* moves.c: whether the new program headers fit without a move; finds the moves that make room for
@@ -145,8 +145,8 @@ void write_relocations(const struct plan *plan, uint8_t *bytes);
 void write_segments(const struct plan *plan, uint8_t *bytes);
 Elf64_Shdr *plan_section_headers(const struct plan *plan);
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes);
-/* dynamic.c: the value of a dynamic entry; false if there isn't just one. And writes the dynamic
- * section's entries for all that has changed. */
+/* dynamic.c: the value of a dynamic entry; false if there are none or several. And writes the
+ * dynamic section's entries for all that has changed. */
 bool plan_dynamic(const struct image *image, Elf64_Sxword tag, uint64_t *value);
 void write_dynamic(const struct plan *plan, uint8_t *bytes);
 

@@ -1,14 +1,14 @@
-/* relocations.c - takes out the dynamic relocations of the raw section, and those of the array of
- * global roots, if the packed table has the roots.
+/* relocations.c - removes the dynamic relocations of the raw section, and of the array of global
+ * roots, if the packed table has the roots.
  *
  * In a position-independent file each function's address in the raw section is a dynamic
  * relocation. Left in, ld.so would write these addresses over the packed table at start-up. They
- * stand in two kinds of tables. In a table of Elf64_Rela entries they are left out and the others
- * move to its end, as ld.so may go on from there: glibc's takes the table and that of the procedure
- * linkage for one if nothing is between, and resolves indirect functions after both. Entries that
- * are only relative to the load address come first, and DT_RELACOUNT counts them. Where the table
+ * are in two kinds of tables. From a table of Elf64_Rela entries they are removed, and the others
+ * move to its end, as ld.so may go on from there: glibc's takes the table and the procedure
+ * linkage's for one if they are adjacent, and resolves indirect functions after both. Entries that
+ * are only relative to the load address come first, and DT_RELACOUNT counts them. If the table
  * starts with another section, or a symbol shows that others may read it, the entries become
- * relocations of type 0, which do nothing on any machine. A table of kind RELR (relocations.h) is
+ * relocations of type 0, without effect on any machine. A table of kind RELR (relocations.h) is
  * decoded, and encoded again without these.
  */
 #include "tool/image/relocations.h"
@@ -33,7 +33,7 @@ static bool in_text(const struct image *image, uint64_t address) {
 }
 
 /* Whether a symbol is in a table, or at its end. A symbol at the end may have the number of another
- * section, or none. Labels have no type; a symbol at that address with a type is the first thing of
+ * section, or none. Labels lack a type; a symbol at that address with a type is the first thing of
  * the next section. */
 static bool has_symbol(const struct image *image, const struct image_section *table) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
@@ -87,7 +87,7 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   return true;
 }
 
-/* The addresses of a RELR table that are in no freed section, *count of them: to be freed. *freed
+/* The addresses of a RELR table outside the freed sections, *count of them: to be freed. *freed
  * counts the others. */
 static uint64_t *decode_relr(const struct plan *plan, const Elf64_Shdr *table, size_t *count,
                              size_t *freed) {
@@ -105,7 +105,7 @@ static uint64_t *decode_relr(const struct plan *plan, const Elf64_Shdr *table, s
   return addresses;
 }
 
-/* Writes addresses as a RELR table, if `bytes` isn't NULL, and returns its size in bytes. */
+/* Writes addresses as a RELR table, unless `bytes` is NULL, and returns its size in bytes. */
 static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *bytes) {
   uint64_t size = 0;
   for (size_t i = 0; i < count;) {
@@ -129,7 +129,7 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
   return size;
 }
 
-/* A full bit map leads to 63 words: a file's own words are at most one for each 8 bytes. */
+/* A full bit map has 63 words: a file's own words are at most one for each 8 bytes. */
 static bool has_words_for(const struct image *image, const Elf64_Shdr *table,
                           struct problem *problem) {
   struct budget words = budget_open("relative relocations", image->size);
@@ -162,7 +162,7 @@ static bool plan_relr(struct plan *plan, const struct image_section *section,
 
 /* ---- The rest of the table ---- */
 
-/* Whether a section's addresses are of no other section, and of one segment only. */
+/* Whether a section's addresses are its own, and of one segment only. */
 static bool is_alone(const struct image *image, const struct image_section *own) {
   const Elf64_Shdr *header = &own->header;
   const Elf64_Phdr *home = image_segment_of(image, header);
@@ -176,9 +176,9 @@ static bool is_alone(const struct image *image, const struct image_section *own)
   return home != NULL;
 }
 
-/* Finds the room that the relocations leave, where it is certain that nothing reads it: the dynamic
- * section must describe just that table, as only that makes ld.so its reader; and no symbol may be
- * in it or at its end, as in start-up code that relocates the program itself. */
+/* Finds the room that the relocations leave, if it is certainly unread: the dynamic section must
+ * describe just that table, as only that makes ld.so its reader; and no symbol may be in it or at
+ * its end, as in start-up code that relocates the program itself. */
 static void find_room(struct plan *plan) {
   const struct image *image = plan->image;
   struct plan_relocations *relocations = &plan->relocations;

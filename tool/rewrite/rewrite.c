@@ -1,9 +1,9 @@
-/* rewrite.c - the new file: the packed table at the raw section's address, and no address moved.
+/* rewrite.c - the new file: the packed table at the raw section's address, and all addresses kept.
  *
- * The packed table is a fortieth of the raw section. The bytes after it are of no use any more, but
- * the sections after them can't move up in memory: code and data refer to them. So the segment is
- * split. Its first part has the packed table; its second starts where the raw section ended; and n
- * whole pages between are cut out of the file:
+ * The packed table is a fortieth of the raw section. The bytes after it are free, but the sections
+ * after them must keep their addresses: code and data refer to them. So the segment is split. Its
+ * first part has the packed table; its second starts where the raw section ended; and n whole pages
+ * between are cut out of the file:
  *
  *   old segment    | headers ... | raw section ............................ | more |
  *   new segments   | headers ... | note, table | zeros |  n pages           | more |
@@ -13,27 +13,27 @@
  * still equals its address modulo the page size, as mmap needs it (gABI, "Program Header",
  * p_align). The zeros are less than a page.
  *
- * In a position-independent file the relocations of the raw section go, too. Those that are left
- * move to the end of their table, and pages before them are cut out in the same way:
+ * In a position-independent file the relocations of the raw section go, too. The others move to the
+ * end of their table, and pages before them are cut out in the same way:
  *
  *   old segment    | headers ... | relocations ........ | read-only data, raw section ...
  *   new segments   | headers ... |  pages  | those left | read-only data, note, table ...
  *
- * So both cuts may be in one segment, which then becomes three.
+ * So both cuts may be in one segment: it then becomes three.
  *
  * Program headers are added: one for the segment after each cut, and a PT_NOTE for the table's
- * note. The table of program headers stays right after the ELF header, because that is where
- * binutils' strip and objcopy will put it, whatever e_phoff says. (A program runs with the table
- * elsewhere, but strip then destroys the file.) If there is no room for more headers, the file of a
- * non-PIE executable gets one page more at its front, and the first segment starts one page
- * earlier: below it, an executable has no neighbours. The headers move to that page; the old ones
- * stay as data. In other files, sections make room (moves.c).
+ * note. The table of program headers stays right after the ELF header, because binutils' strip and
+ * objcopy will put it there, with any e_phoff. (A program runs with the table elsewhere, but strip
+ * then destroys the file.) If there is no room for more headers, the file of a non-PIE executable
+ * gets one page more at its front, and the first segment starts one page earlier: below it, an
+ * executable has no neighbours. The headers move to that page; the old ones stay as data. In other
+ * files, sections make room (moves.c).
  *
  * A program with a handful of records has raw stack maps that are smaller than a packed table's
  * header. Then the table goes into a segment of its own.
  *
- * Section headers: the raw section becomes `.stackpack`, which keeps its number, so that no symbol
- * or link has to change; `.note.stackpack` is added as the last section. Symbols in the raw section
+ * Section headers: the raw section becomes `.stackpack` and keeps its number, so that symbols and
+ * links stay valid; `.note.stackpack` is added as the last section. Symbols in the raw section
  * (`__LLVM_StackMaps`) now mean the packed table's start.
  */
 #include "tool/rewrite/rewrite.h"
@@ -80,8 +80,8 @@ static bool check_segments(const struct image *image, struct problem *problem) {
   return true;
 }
 
-/* The section's bytes may be of no other segment than its PT_LOAD, but for one that only protects
- * memory that PT_LOADs load. */
+/* The section's bytes must be of one segment, its PT_LOAD; others may only protect memory that
+ * PT_LOADs load. */
 static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct problem *problem) {
   const Elf64_Phdr *home = image_segment_of(image, raw);
   EACH_SEGMENT(image, segment)
@@ -92,8 +92,7 @@ static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct
   return true;
 }
 
-/* The relocations that `ld -q` leaves are of a whole section, and can't be dropped for a part of
- * it. */
+/* `ld -q` leaves the relocations of a whole section: there is no table for a part of it. */
 static bool check_relocations_left(const struct image *image, const struct image_section *raw,
                                    struct problem *problem) {
   EACH_SECTION(image, section)
@@ -118,8 +117,8 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
 
 /* ---- Contents ---- */
 
-/* Symbols of the raw section mean the packed table's start; symbols of moved sections, and that of
- * the relocations as a section, move along. False: the symbol stays as it is. */
+/* Symbols of the raw section mean the packed table's start; symbols of moved sections, and the
+ * relocations' section symbol, move along. False: the symbol stays unchanged. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   const size_t number = image_symbol_section(plan->image, symbol);
   const bool is_renumbered = number != symbol->st_shndx;
@@ -186,9 +185,9 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
     memset(bytes + plan_new_offset(plan, roots->header.sh_offset), 0, roots->header.sh_size);
 }
 
-/* Relocations of the two sections, which `ld -q` leaves, have nothing to apply to any more: one
- * remains, of type NONE, which is 0 for all machines. (Of an empty table, eu-strip says that the
- * file is ill-formed.) Of CREL, a 0 says that there are none. */
+/* The two sections' relocations, left by `ld -q`, are obsolete: one remains, of type NONE, 0 for
+ * all machines. (eu-strip calls a file with an empty table ill-formed.) In CREL, a 0 is the
+ * count. */
 static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers, uint8_t *bytes) {
   const struct plan_sections *sections = &plan->sections;
   const struct image_section **others = image_overlaps(plan->image);

@@ -1,11 +1,10 @@
-/* rewrite.h - puts a packed table in the place of the raw section, and takes the freed pages
- * out. */
+/* rewrite.h - puts a packed table in the place of the raw section, and removes the freed pages. */
 #ifndef STACKPACK_REWRITE_H
 #define STACKPACK_REWRITE_H
 
 #include "tool/rewrite/plan.h"
 
-/* Whether this image can be rewritten; if not, the problem says why. */
+/* Whether this image can be rewritten; false with the reason as a problem. */
 bool rewrite_check(const struct image *image, const struct image_section *raw,
                    struct problem *problem);
 
