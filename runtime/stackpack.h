@@ -21,8 +21,9 @@
  *
  * Rules that hold for the whole header, unless a function says otherwise:
  * - Sizes, offsets and frame sizes are in bytes. Registers are DWARF register numbers.
- * - Only the functions named *_open and *_close allocate, take a lock or change errno. All others
- * may be called from a signal handler, and from any number of threads at once.
+ * - Only the functions named *_open and *_close, and those that change a process, allocate, take a
+ * lock or change errno. All others may be called from a signal handler, and from any number of
+ * threads at once.
  * - Structures are the caller's own and may be copied; members named `private_` are the library's.
  * An open table, process or file must outlive the records, pairs and lists taken from it.
  * - Broken or hostile bytes give STACKPACK_CORRUPT or an early end, never a crash.
@@ -79,6 +80,7 @@ enum stackpack_error {
   STACKPACK_TOO_MANY_MODULES, /* the caller's array is too small: see stackpack_process_open */
   STACKPACK_NO_RAW_READER,    /* a raw section, in a program without stackpack_raw_open */
   STACKPACK_CODE_ADDED,       /* a module with code that a tool added after it was packed */
+  STACKPACK_RANGE_TAKEN,      /* a range of code that is empty, or overlaps one added before */
 };
 
 /* A sentence fragment in English, without a full stop. Static storage. */
@@ -292,7 +294,7 @@ struct stackpack_module {
 };
 
 struct stackpack_process {
-  uint64_t private_[144];
+  uint64_t private_[152];
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
@@ -363,6 +365,84 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
  * goes to stackpack_leave. Both are safe in a signal handler, and may be nested. */
 unsigned stackpack_enter(struct stackpack_process *process);
 void stackpack_leave(struct stackpack_process *process, unsigned ticket);
+
+/* ---- Code that no dynamic linker knows ---- */
+
+/* LLVM's stack maps as bytes in memory: a JIT's, those of an image that the program loads itself,
+ * or a linker script's.
+ *
+ *   struct stackpack_bytes code = {text, text_size, (uintptr_t)text};
+ *   struct stackpack_maps maps = {
+ *       .bytes = stackmaps, .size = stackmaps_size, .code = &code, .code_count = 1,
+ *       .unwind = {eh_frame, eh_frame_size, (uintptr_t)eh_frame}};
+ *   if (stackpack_memory_open(&function->memory, &maps) != STACKPACK_OK ||
+ *       stackpack_process_add(&process, (uintptr_t)text, text_size, &function->memory.table) !=
+ *           STACKPACK_OK)
+ *     abort(); // else the function may run
+ *   ...
+ *   for (each function that no thread runs any more)
+ *     stackpack_process_remove(&process, its text);
+ *   stackpack_process_wait(&process); // once for all of them
+ *   for (each of them) { stackpack_memory_close(&function->memory); free its text }
+ */
+struct stackpack_bytes {
+  const void *bytes;
+  size_t size;
+  uint64_t address; /* of bytes[0], in the address space of look-ups */
+};
+
+struct stackpack_statepoint_ids {
+  uint64_t first, last;
+};
+
+struct stackpack_maps {
+  const void *bytes; /* a section .llvm_stackmaps, with its relocations applied */
+  size_t size;
+  uint64_t base; /* is added to the functions' addresses in it. If it is 0, a function at address 0
+                    was discarded */
+  /* All code that the maps describe. `bytes` may be NULL in them, if the code is unreadable: then
+   * the maps are believed. */
+  const struct stackpack_bytes *code;
+  size_t code_count;
+  /* .eh_frame, with its relocations applied; or zeros: then the table has no facts of frames, and a
+   * function reaches up to the next one, or to the end of its code. */
+  struct stackpack_bytes unwind;
+  /* As STACKPACK_STATEPOINT_IDS says; or NULL. */
+  const struct stackpack_statepoint_ids *ids;
+  size_t id_count;
+};
+
+/* Stack maps that were read into a table in memory. */
+struct stackpack_memory {
+  struct stackpack_table table;
+  uint64_t private_[4];
+};
+
+/* Reads the stack maps, as those of a loaded module are read: afterwards *maps and its bytes are
+ * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code. */
+enum stackpack_error stackpack_memory_open(struct stackpack_memory *memory,
+                                           const struct stackpack_maps *maps);
+void stackpack_memory_close(struct stackpack_memory *memory);
+
+/* Adds a range of code, and a table for it, to an open process: a table of stackpack_memory_open,
+ * or any other one. Code in several ranges is added range by range, with the same table. Look-ups
+ * find it before this returns, and the table stays in place until after stackpack_process_remove.
+ * STACKPACK_NO_MEMORY, STACKPACK_RANGE_TAKEN or STACKPACK_OK. The range needs no place in the array
+ * of modules; it is in the process until that is closed.
+ *
+ * stackpack_process_remove takes the range with this start out again, false if there is none: new
+ * look-ups don't find it. After stackpack_process_wait, which returns when no thread is between
+ * stackpack_enter and stackpack_leave that was there before, its table and its code may be freed;
+ * one wait serves any number of ranges. Caches are emptied by a removal, and keep their records when
+ * ranges are added.
+ *
+ * These three take locks, and the first one allocates: they may be called from any thread, but not
+ * from a signal handler, and not between stackpack_enter and stackpack_leave. Look-ups go on
+ * lock-free. */
+enum stackpack_error stackpack_process_add(struct stackpack_process *process, uintptr_t start,
+                                           size_t size, const struct stackpack_table *table);
+bool stackpack_process_remove(struct stackpack_process *process, uintptr_t start);
+void stackpack_process_wait(struct stackpack_process *process);
 
 /* ---- Walking a stack ---- */
 

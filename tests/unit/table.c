@@ -48,12 +48,12 @@ static struct stackpack_record find(const struct packed_model *packed, uint64_t 
 }
 
 TEST(error_texts) {
-  for (unsigned i = 0; i <= STACKPACK_CODE_ADDED + 5; i++) {
+  for (unsigned i = 0; i <= STACKPACK_RANGE_TAKEN + 5; i++) {
     const char *text = stackpack_error_text((enum stackpack_error)i);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_gt(strlen(text), 0);
     ck_assert_int_ne(text[strlen(text) - 1], '.');
-    for (unsigned k = 0; k < i && i <= STACKPACK_CODE_ADDED; k++)
+    for (unsigned k = 0; k < i && i <= STACKPACK_RANGE_TAKEN; k++)
       ck_assert_str_ne(text, stackpack_error_text((enum stackpack_error)k));
   }
 }

@@ -23,6 +23,7 @@ pub const STACKPACK_UNSUPPORTED: stackpack_error = 7;
 pub const STACKPACK_TOO_MANY_MODULES: stackpack_error = 8;
 pub const STACKPACK_NO_RAW_READER: stackpack_error = 9;
 pub const STACKPACK_CODE_ADDED: stackpack_error = 10;
+pub const STACKPACK_RANGE_TAKEN: stackpack_error = 11;
 pub type stackpack_error = ::std::os::raw::c_uint;
 extern "C" {
     pub fn stackpack_error_text(error: stackpack_error) -> *const ::std::os::raw::c_char;
@@ -224,7 +225,7 @@ pub struct stackpack_module {
 #[repr(align(64))]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_process {
-    pub private_: [u64; 144usize],
+    pub private_: [u64; 152usize],
 }
 extern "C" {
     pub fn stackpack_process_open(
@@ -273,6 +274,60 @@ extern "C" {
 }
 extern "C" {
     pub fn stackpack_leave(process: *mut stackpack_process, ticket: ::std::os::raw::c_uint);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_bytes {
+    pub bytes: *const ::core::ffi::c_void,
+    pub size: size_t,
+    pub address: u64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_statepoint_ids {
+    pub first: u64,
+    pub last: u64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_maps {
+    pub bytes: *const ::core::ffi::c_void,
+    pub size: size_t,
+    pub base: u64,
+    pub code: *const stackpack_bytes,
+    pub code_count: size_t,
+    pub unwind: stackpack_bytes,
+    pub ids: *const stackpack_statepoint_ids,
+    pub id_count: size_t,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_memory {
+    pub table: stackpack_table,
+    pub private_: [u64; 4usize],
+}
+extern "C" {
+    pub fn stackpack_memory_open(
+        memory: *mut stackpack_memory,
+        maps: *const stackpack_maps,
+    ) -> stackpack_error;
+}
+extern "C" {
+    pub fn stackpack_memory_close(memory: *mut stackpack_memory);
+}
+extern "C" {
+    pub fn stackpack_process_add(
+        process: *mut stackpack_process,
+        start: usize,
+        size: size_t,
+        table: *const stackpack_table,
+    ) -> stackpack_error;
+}
+extern "C" {
+    pub fn stackpack_process_remove(process: *mut stackpack_process, start: usize) -> bool;
+}
+extern "C" {
+    pub fn stackpack_process_wait(process: *mut stackpack_process);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
