@@ -7,7 +7,7 @@
 
 const char *const growth_kinds[GROWTH_KINDS] = {"new", "grown", "shrunk", "gone"};
 
-/* Whether two rows, of different builds, may be the same thing. One without a name is known by its
+/* Whether two rows, of different builds, may be the same thing. A nameless one is identified by its
  * address. */
 static int compare_keys(const struct survey_row *x, const struct survey_row *y) {
   const int names = survey_compare_text(x->name, y->name);

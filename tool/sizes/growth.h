@@ -1,7 +1,7 @@
 /* growth.h - the growth between two builds, by function and by compilation unit.
  *
- * Packed sizes are compared, which a raw file has, too (survey.h). Functions of one name are the
- * same; where there are several, those of one unit are, in the order of their addresses.
+ * Packed sizes are compared, also of a raw file (survey.h). Functions of one name are the same; if
+ * there are several, those of one unit are paired in the order of their addresses.
  */
 #ifndef STACKPACK_GROWTH_H
 #define STACKPACK_GROWTH_H
@@ -17,7 +17,7 @@ struct growth_row {
   uint64_t before, after; /* bits, packed */
 };
 
-/* The rows whose size changed; those that changed most come first. */
+/* The rows whose size changed, by the change, the largest first. */
 struct growth_rows {
   struct growth_row *items; /* owned */
   uint32_t count;

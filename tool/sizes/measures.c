@@ -23,7 +23,7 @@ static uint64_t use_list(const struct safepoints *table, uint32_t list, bool *is
   return locations.count;
 }
 
-/* is_used: by location, for those that the record's live set and deopt state have. */
+/* is_used: by location: the record's live set or deopt state has it. */
 static void measure_record(struct survey *survey, const struct safepoint *record,
                            struct survey_values *space, bool *is_used) {
   const struct safepoints *table = &survey->program.loaded.table;
@@ -65,8 +65,8 @@ static void measure_functions(struct survey *survey) {
   }
 }
 
-/* How many different live sets each function's records have, and all of them: pairs of function
- * and live set are sorted. */
+/* Counts the different live sets of each function's records, and of all: sorts pairs of function
+ * and live set. */
 static void measure_live_sets(struct survey *survey, struct survey_values *space) {
   const struct safepoints *table = &survey->program.loaded.table;
   space->count = 0;
@@ -111,7 +111,7 @@ void survey_measure(struct survey *survey) {
     survey->locations += is_used[i];
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     struct survey_values *values = &survey->distributions[i].values;
-    if (values->count > 0) /* else there is no array */
+    if (values->count > 0) /* else items is NULL */
       qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
   }
   free(space.items);

@@ -59,8 +59,7 @@ static bool broken(struct problem *problem, const char *fault) {
 
 /* ---- Functions and records ---- */
 
-/* Numbers the functions as the other table does, which has them in the same order, and finds their
- * layouts. */
+/* Numbers the functions as in the other table, by the common order, and finds their layouts. */
 static bool find_functions(struct division *division, struct problem *problem) {
   const struct packed_table *packed = division->packed;
   uint32_t function = 0;
@@ -76,8 +75,8 @@ static bool find_functions(struct division *division, struct problem *problem) {
          broken(problem, "functions or records that aren't in it");
 }
 
-/* Divides bits of a part among some functions, each of which may be there more than once. A
- * function is the low half of a word. */
+/* Divides bits of a part among some functions, with repetitions. A function is the low half of a
+ * word. */
 static void divide_among(struct division *division, enum part part, const uint64_t *functions,
                          size_t count, uint64_t bits) {
   for (size_t i = 0; i < count; i++)
@@ -120,7 +119,8 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
 
 /* ---- Shared parts ---- */
 
-/* Which functions use the things of a part: a thing's number or place above a function's number. */
+/* The functions that use the things of a part: a thing's number or place above a function's
+ * number. */
 struct uses {
   uint64_t *items; /* owned */
   size_t count, capacity;
@@ -152,7 +152,7 @@ static void divide_things(struct division *division, struct uses *uses,
   free(uses->items);
 }
 
-/* A layout's bits start where those of the one before end. */
+/* A layout's bits start at the end of the previous one's. */
 static void divide_layout(struct division *division, const struct thing *layout) {
   struct sizes_layouts *layouts = &division->sizes->layouts;
   const struct packed_table *packed = division->packed;
@@ -249,7 +249,7 @@ static void set_part(struct sizes *sizes, enum part part, const char *name, uint
   sizes->parts[part].bits = bytes * 8;
 }
 
-/* But for leaves and layouts, which are added as they are divided. */
+/* But for leaves and layouts: these are added during the division. */
 static void set_parts(struct sizes *sizes, const struct packed_table *packed) {
   sizes->part_count = PARTS;
   sizes->bits = packed_size(packed) * 8;
@@ -276,7 +276,7 @@ static void set_parts(struct sizes *sizes, const struct packed_table *packed) {
   set_part(sizes, PART_PADDING, "padding", BITS_PADDING);
 }
 
-/* In a broken table, strings may overlap, or leave something out. */
+/* In a broken table, strings may overlap, or have gaps. */
 static bool check_parts(const struct sizes *sizes, struct problem *problem) {
   uint64_t bits = 0;
   for (unsigned i = 0; i < sizes->part_count; i++) {

@@ -23,7 +23,7 @@ enum part {
   PARTS
 };
 
-static const uint32_t discarded = UINT32_MAX; /* a function at address 0, which no table has */
+static const uint32_t discarded = UINT32_MAX; /* a function at address 0, outside all tables */
 
 /* The number of the function with an address, and with this frame size if there are several;
  * `discarded` if there is none. */

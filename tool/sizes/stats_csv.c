@@ -1,4 +1,4 @@
-/* stats_csv.c - see stats_print.h: CSV is that of RFC 4180. */
+/* stats_csv.c - see stats_print.h: CSV is in the form of RFC 4180. */
 #include "tool/sizes/stats_print.h"
 
 #include "tool/image/clean.h"

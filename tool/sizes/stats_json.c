@@ -1,7 +1,7 @@
 /* stats_json.c - see stats_json.h.
  *
- * Sizes are bytes. Where a size doesn't end at a byte, it is a number with a fraction: a multiple
- * of 1/8, which a floating-point number holds exactly, so that sums of sizes are exact, too.
+ * Sizes are bytes. A size with odd bits is a number with a fraction: a multiple of 1/8, exact as a
+ * floating-point number, so that sums of sizes are exact, too.
  */
 #include "tool/sizes/stats_json.h"
 

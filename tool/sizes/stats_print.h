@@ -12,13 +12,13 @@ void stats_text(const struct survey *survey, uint32_t top, bool nested);
 void stats_text_growth(const struct survey *before, const struct survey *after,
                        const struct growth *growth, uint32_t top);
 
-/* A table of several files: its titles, a row for each, which adds to the sums, and their row. */
+/* A table of several files: its titles, a row for each, added to the sums, and their row. */
 enum stats_size { STATS_RECORDS, STATS_RAW, STATS_PACKED, STATS_FILE, STATS_TEXT, STATS_SIZES };
 void stats_text_titles(void);
 void stats_text_file(const struct survey *survey, uint64_t sums[STATS_SIZES]);
 void stats_text_sums(const uint64_t sums[STATS_SIZES]);
 
-/* Print a line for each of the first functions. Those of several surveys follow one line of
+/* Print a line for each of the first functions. Lines of several surveys follow one line of
  * titles. */
 void stats_csv_titles(void);
 void stats_csv(const struct survey *survey, uint32_t top);

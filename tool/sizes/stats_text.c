@@ -10,7 +10,7 @@ static double percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * (double)part / (double)whole;
 }
 
-/* A name may go to a terminal, so it is printed without control characters. */
+/* A name may go to a terminal, so control characters are escaped. */
 static void print_name(const char *name) {
   clean_print(stdout, name);
   putchar('\n');

@@ -57,7 +57,7 @@ static int compare_units(const void *a, const void *b) {
   return survey_compare_text(x->unit, y->unit);
 }
 
-/* How much of a path is a folder that all units with a path are in. */
+/* The length of the folder that all units with a path share. */
 static size_t common_folder(const struct survey *survey) {
   const char *first = NULL;
   size_t common = 0;
@@ -72,7 +72,7 @@ static size_t common_folder(const struct survey *survey) {
     while (common > 0 && (strncmp(first, unit, common) != 0 || first[common - 1] != '/'))
       common--;
   }
-  return common == 1 ? 0 : common; /* not just the root */
+  return common == 1 ? 0 : common; /* more than the root */
 }
 
 static void shorten_units(struct survey *survey) {
@@ -102,15 +102,15 @@ static void list_functions(struct survey *survey) {
   shorten_units(survey);
 }
 
-/* Goes to the end of a list of characters in brackets, which may have a bracket first. */
+/* Goes to the end of a list of characters in brackets; its first may be a bracket. */
 static const char *after_list(const char *c) {
   c += c[1] == '^' ? 2 : 1;
   c += *c == ']';
   return c + strcspn(c, "]");
 }
 
-/* Whether a pattern refers to what a part of it matched (\1), as POSIX has it in basic expressions
- * alone, and the C library in these, too: a match may take forever then. */
+/* Whether a pattern has a back-reference (\1), as POSIX has it in basic expressions alone, and the
+ * C library in these, too: a match may take forever then. */
 static bool has_back_reference(const char *c) {
   for (; *c != 0; c++) {
     if (*c == '[')
@@ -125,8 +125,8 @@ static bool has_back_reference(const char *c) {
   return false;
 }
 
-/* Compiles a pattern. The C library tries a match from each character on, which takes the square of
- * a name's length; so the pattern says itself that anything may stand in front. */
+/* Compiles a pattern. The C library tries a match from each character on, in the square of a name's
+ * length; so the pattern itself gets a prefix that matches any text. */
 static bool compile_filter(regex_t *expression, const char *filter, struct problem *problem) {
   char *whole;
   if (regcomp(expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
@@ -164,7 +164,7 @@ static bool filter_functions(struct survey *survey, struct problem *problem) {
   return true;
 }
 
-/* Sums the functions of each unit; NULL is the unit of all that have none. */
+/* Sums the functions of each unit; NULL is the unit of all others. */
 static void list_units(struct survey *survey) {
   struct survey_row *units = calloc((size_t)survey->function_count + 1, sizeof *units);
   survey->units = units;
@@ -207,7 +207,7 @@ struct survey_row survey_rest_row(const struct survey *survey) {
 
 /* ---- The whole ---- */
 
-/* How large the packed file would be. */
+/* The size of the packed file. */
 static void find_file_size(struct survey *survey, size_t table_size) {
   const struct loaded *loaded = &survey->program.loaded;
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
@@ -218,7 +218,7 @@ static void find_file_size(struct survey *survey, size_t table_size) {
     survey->packed_file_size = plan.file_size;
 }
 
-/* Packs the table in memory; its size doesn't depend on where it will stand. */
+/* Packs the table in memory; its size is the same for each address. */
 static bool pack_in_memory(struct survey *survey, struct problem *problem) {
   const uint64_t address = survey->program.loaded.raw->header.sh_addr & ~(uint64_t)7;
   size_t size;

@@ -1,7 +1,7 @@
-/* survey.h - all that `stats` and `report` say of a program's stack maps, as numbers.
+/* survey.h - all numbers of `stats` and `report` about a program's stack maps.
  *
- * A raw table is measured as it is, and as `pack` with the same policy would leave it: it is packed
- * in memory. Of a packed file only the packed table is there.
+ * A raw table is measured twice: raw, and as `pack` with the same policy would leave it, by packing
+ * in memory. Of a packed file only the packed table is measured.
  */
 #ifndef STACKPACK_SURVEY_H
 #define STACKPACK_SURVEY_H
@@ -13,7 +13,7 @@
 
 /* A function, or a compilation unit. Sizes are in bits. */
 struct survey_row {
-  const char *name; /* NULL: a function without one, or the functions without a unit */
+  const char *name; /* NULL: a nameless function, or the functions outside all units */
   bool is_unit;
   const char *unit; /* of a function: its unit's name; NULL: unknown */
   uint64_t address; /* of a function */
@@ -47,10 +47,10 @@ enum survey_measure {
 struct survey_options {
   struct load_options load;
   struct policy policy;
-  const char *filter; /* a POSIX regular expression for a function's name or its unit's: others
-                         aren't listed; NULL: all are */
+  const char *filter; /* a POSIX regular expression for the listed functions' names, or for their
+                         units'; NULL: lists all */
   enum survey_order order;
-  char *const *arguments; /* the options as they were given, to be told */
+  char *const *arguments; /* the options in the user's words, for the output */
   int argument_count;
 };
 
@@ -64,12 +64,12 @@ struct survey {
   uint64_t allocas, deopt, live_outs;
   uint32_t live_sets, locations; /* distinct ones that the records have */
   uint32_t repeats;              /* records with the live set of the one before */
-  struct drop drop;              /* records is 0 where there was no policy */
+  struct drop drop;              /* records is 0 without a policy */
 
-  struct sizes raw, packed;             /* raw: none where there isn't has_raw */
+  struct sizes raw, packed;             /* raw: empty unless has_raw */
   struct survey_row *functions, *units; /* in their order; owned */
   uint32_t function_count, unit_count;
-  struct survey_row left_out; /* the sum of the functions that aren't listed */
+  struct survey_row left_out; /* the sum of the unlisted functions */
   struct survey_distribution distributions[SURVEY_MEASURES];
 
   struct program program;
@@ -79,24 +79,24 @@ struct survey {
   uint8_t *table_bytes; /* NULL: in the image */
 };
 
-/* Reads and measures a file. The options must outlive the survey. Where it fails, it prints why,
- * and the survey needn't be closed. */
+/* Reads and measures a file. The options must outlive the survey. On failure it prints the reason,
+ * and leaves nothing to be closed. */
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options);
 void survey_close(struct survey *survey);
 
-/* measures.c: fills in the counts and the distributions of a table that was read. */
+/* measures.c: fills in the counts and the distributions of a table. */
 void survey_measure(struct survey *survey);
 
 /* The largest value among the lowest `part` of them: for 0.5, the median. 0 if there are none. */
 uint64_t survey_quantile(const struct survey_values *values, double part);
 uint64_t survey_sum(const struct survey_values *values);
-/* How many different ones there are. */
+/* The number of different values. */
 size_t survey_distinct(const struct survey_values *values);
-/* Where the run of equal values that begins at `first` ends. */
+/* The end of the run of equal values that begins at `first`. */
 size_t survey_run(const struct survey_values *values, size_t first);
 
-/* The bits that belong to no function, and to no discarded one; and as a row, with those of the
- * discarded ones. */
+/* The bits outside all functions, present or discarded; and as a row, with the discarded ones'
+ * bits. */
 uint64_t survey_rest(const struct sizes *sizes);
 struct survey_row survey_rest_row(const struct survey *survey);
 
@@ -105,11 +105,11 @@ int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
-/* The sum of the rows that aren't listed: [top, count), and those that the filter left out. */
+/* The sum of the unlisted rows: [top, count), and those that the filter left out. */
 struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
                                 uint32_t count, uint32_t top);
 
-/* A row's name; of a function without one, its address in `text`. */
+/* A row's name; of a nameless function, its address in `text`. */
 enum { SURVEY_NAME_SIZE = 24 };
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a name; functions of one unit stand together, so the last one is often it. */
+/* Keeps a name; functions of one unit are contiguous, so the last one is often it. */
 static const char *keep_name(struct units *units, const char *name) {
   if (units->count > 0 && strcmp(units->names[units->count - 1], name) == 0)
     return units->names[units->count - 1];

@@ -1,9 +1,9 @@
-/* units.h - which compilation unit a function is of.
+/* units.h - the compilation units of functions.
  *
- * Debug information tells the addresses of each compilation unit. Without it the symbol table tells
- * the unit of most functions: a linker writes a symbol with the source file's name, and after it
- * the local symbols of that object file (gABI, "Symbol Table", STT_FILE). A global function isn't
- * among them; but linkers leave the code of one object file together, so a global function between
+ * Debug information has the addresses of each compilation unit. Without it the symbol table has the
+ * units of most functions: a linker writes a symbol with the source file's name, and after it the
+ * local symbols of that object file (gABI, "Symbol Table", STT_FILE). Global functions are
+ * elsewhere; but linkers leave the code of one object file together, so a global function between
  * local ones of one file is of that file, too.
  */
 #ifndef STACKPACK_UNITS_H
@@ -19,18 +19,18 @@ struct unit_symbol {
 
 struct units {
   struct source *source; /* NULL: there is no debug information */
-  bool is_broken;        /* the debug information; the names that it told before stay */
+  bool is_broken;        /* the debug information; earlier names stay */
   char **names;          /* paths without "." and "..", or names of symbols; owned */
   size_t count, capacity;
   struct unit_symbol *symbols; /* by address; owned */
   size_t symbol_count, symbol_capacity;
 };
 
-/* Opens a file's own debug information, or that of its debug file. The path is the image's. */
+/* Opens a file's own debug information, or its debug file's. The path is the image's. */
 void units_open(struct units *units, const char *path, const struct image *image);
 void units_close(struct units *units);
 
-/* The unit of the function at an address; NULL if nothing tells. It lives as long as `units`. */
+/* The unit of the function at an address; NULL if unknown. It lives as long as `units`. */
 const char *units_find(struct units *units, uint64_t address);
 
 #endif

@@ -49,14 +49,14 @@ static bool take_places(struct map_section *section, const struct object *object
   return true;
 }
 
-/* The section of stack maps in which a symbol is defined; NULL if it is in another one. */
+/* The section of stack maps that defines a symbol; NULL if another section does. */
 static struct map_section *section_of(struct maps *maps, const struct object *object,
                                       uint32_t symbol) {
   const uint32_t index = maps->of_section[object_symbol_section(object, symbol)];
   return index == 0 ? NULL : &maps->sections[index - 1];
 }
 
-/* Notes which sections of stack maps a table of relocations refers to. */
+/* Notes the sections of stack maps that a table of relocations refers to. */
 static void note_references(struct maps *maps, const struct object *object, uint32_t number) {
   const struct object_section *table = &object->sections[number];
   for (size_t at = 0; at < table->header.sh_size; at += (size_t)table->header.sh_entsize) {
@@ -173,8 +173,8 @@ static bool read_section(struct maps *maps, struct map_section *section,
 
 /* ---- Sections that are split already ---- */
 
-/* A section of stack maps is split if it describes the functions of one section of code, which no
- * other one describes, is in the group of that section, and is held by it and by nothing else. */
+/* A section of stack maps is split if it alone describes the functions of one section of code, is
+ * in the group of that section, and is held by it and by nothing else. */
 static void judge_sections(struct maps *maps, const struct object *object) {
   uint32_t *describing = calloc(object->count, sizeof *describing); /* how many, by text */
   for (size_t i = 0; i < maps->function_count; i++) {

@@ -1,7 +1,7 @@
 /* object.c - see object.h: opens an object, and changes its parts. */
 #include "tool/split/object.h"
 
-/* ---- Opening: all checks on which the other steps rely ---- */
+/* ---- Opening: all checks that the other steps rely on ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
                         struct problem *problem) {
@@ -23,7 +23,7 @@ static bool read_header(struct object *object, const uint8_t *bytes, size_t size
   return true;
 }
 
-/* Reads the section headers. Their number, where it is above 0xff00, is in the first of them (gABI,
+/* Reads the section headers. Their number, if it is above 0xff00, is in the first of them (gABI,
  * "ELF Header"). */
 static bool read_sections(struct object *object, const uint8_t *bytes, size_t size,
                           struct problem *problem) {
@@ -240,7 +240,7 @@ uint32_t object_add_section(struct object *object, const Elf64_Shdr *header, str
   return (uint32_t)object->count - 1;
 }
 
-/* A section's number for which a symbol has no room is told beside it. (gABI, "Symbol Table",
+/* A section's number that exceeds a symbol's field is in a table beside it. (gABI, "Symbol Table",
  * SHN_XINDEX) */
 uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t value, uint32_t name,
                            unsigned char type) {

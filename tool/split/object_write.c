@@ -1,7 +1,7 @@
 /* object_write.c - see object.h: gives symbols their new numbers, and lays the file out. */
 #include "tool/split/object.h"
 
-enum { ALIGNMENT_MAX = 64 }; /* in the file, where nothing asks for more */
+enum { ALIGNMENT_MAX = 64 }; /* in the file, unless a section needs more */
 
 static uint32_t added_count(const struct object *object) {
   return (uint32_t)(object->added.size / sizeof(Elf64_Sym));
@@ -59,8 +59,8 @@ static bool renumber(struct object *object, struct problem *problem) {
   return ok;
 }
 
-/* Puts bytes between the entries of the old local symbols and those of the global ones, in a table
- * of symbols or of their sections. */
+/* Puts bytes between the old local symbols' entries and the global ones', in a table of symbols or
+ * of their sections. */
 static void insert(struct object *object, uint32_t number, size_t entry_size,
                    const struct buffer *added) {
   const uint8_t *old = object->sections[number].bytes;
@@ -72,7 +72,7 @@ static void insert(struct object *object, uint32_t number, size_t entry_size,
   object_replace(object, number, all);
 }
 
-/* Adds a table of the symbols' sections, if it is needed and there is none. */
+/* Adds a table of the symbols' sections, if it is needed and missing. */
 static void need_symbol_sections(struct object *object) {
   if (!object->needs_sections || object->symbol_sections != 0)
     return;

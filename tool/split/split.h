@@ -9,16 +9,16 @@
 
 /* The result of splitting a file. */
 struct split {
-  struct buffer file;         /* no bytes: the file stays as it is */
-  size_t functions, sections; /* whose maps were split, and into how many sections */
-  bool is_uncompiled;         /* there is bitcode that has no stack maps yet */
+  struct buffer file;         /* no bytes: the file stays unchanged */
+  size_t functions, sections; /* the functions of the split maps, and the new sections */
+  bool is_uncompiled;         /* there is bitcode, still without stack maps */
 };
 
-/* Splits the stack maps of a relocatable ELF object. False, and a problem, if it can't be done. */
+/* Splits the stack maps of a relocatable ELF object. False, and a problem, on failure. */
 bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct problem *problem);
 
-/* Splits those of the members of an archive, which becomes an ordinary one if it is thin: the
- * members, read from the files beside `path`, are in it then. */
+/* The same for the members of an archive. A thin one becomes an ordinary one, with the members in
+ * it, read from the files beside `path`. */
 bool split_archive(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                    struct problem *problem);
 
@@ -27,8 +27,8 @@ bool split_archive(struct split *split, const char *path, const uint8_t *bytes, 
 enum { SPLIT_MAGIC_SIZE = EI_NIDENT + sizeof(Elf64_Half) };
 bool split_is_input(const uint8_t bytes[SPLIT_MAGIC_SIZE]);
 
-/* Splits any file. A file that is neither an object nor an archive, has no stack maps, or has only
- * maps that are split already stays as it is. */
+/* Splits any file. Other files than objects and archives stay unchanged, and so do files without
+ * stack maps, or with split ones only. */
 bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                 struct problem *problem);
 

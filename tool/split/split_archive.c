@@ -8,11 +8,11 @@
  *     a.o/       a member; the name of "/18" is in the table at 18
  *
  * Members grow when they are split, so all after them move, and the places in the index with them:
- * big-endian numbers of 32 bits, or of 64 where the index is called /SYM64/. Each symbol stays in
- * its member, as splitting adds local symbols only. Headers stay, but for the size.
+ * big-endian numbers of 32 bits, or of 64 if the index is called /SYM64/. Each symbol stays in its
+ * member, as splitting adds local symbols only. Headers stay, but for the size.
  *
- * A thin archive ("!<thin>") has the headers alone: the members are the files that their names lead
- * to, from the archive's folder. Other archives and links may use these, so they aren't touched.
+ * A thin archive ("!<thin>") has the headers alone: the members are the files of these names,
+ * relative to the archive's folder. Other archives and links may use these, so they stay unchanged.
  * The archive becomes an ordinary one, with the split members in it.
  */
 #include "tool/split/split.h"
@@ -70,8 +70,8 @@ static bool parse_number(const char *field, size_t width, char end, uint64_t *nu
 
 /* ---- Reading ---- */
 
-/* A member's name, which ends at "/" or at a line's end, and its place in the table of names;
- * length 0: it has none. Returns the length. */
+/* A member's name, up to "/" or a line's end, and its place in the table of names; length 0: it has
+ * none. Returns the length. */
 static int member_name(const struct archive *archive, const struct ar_hdr *header,
                        const char **name, uint64_t *place) {
   const char *text = header->ar_name;
@@ -201,7 +201,7 @@ static const struct member *member_at(const struct archive *archive, uint64_t pl
   return last != NULL && last->old_place == place ? last : NULL;
 }
 
-/* Corrects the places in an index that stands at `index` in the new archive. */
+/* Corrects the places in the index at `index` in the new archive. */
 static bool correct_index(const struct archive *archive, const struct member *member,
                           uint8_t *index, struct problem *problem) {
   const unsigned width = is_called(member->header, "/") ? 4 : 8;

@@ -1,4 +1,4 @@
-/* split_file.c - see split.h: tells objects, archives and bitcode apart. */
+/* split_file.c - see split.h: distinguishes objects, archives and bitcode. */
 #include "tool/split/split.h"
 
 #include "tool/image/load.h"
@@ -21,7 +21,7 @@ static bool is_object(const uint8_t *bytes, size_t size) {
   return type == (bytes[EI_DATA] == ELFDATA2MSB ? ET_REL << 8 : ET_REL);
 }
 
-/* "LLVM Bitcode File Format": the magic number, and that of the wrapper. */
+/* "LLVM Bitcode File Format": the magic number, and the wrapper's. */
 static bool is_bitcode(const uint8_t *bytes, size_t size) {
   return begins_with(bytes, size, "BC\xc0\xde", 4) ||
          begins_with(bytes, size, "\xde\xc0\x17\x0b", 4);
@@ -38,7 +38,7 @@ bool split_file(struct split *split, const char *path, const uint8_t *bytes, siz
   *split = (struct split){0};
   if (path != NULL && begins_with(bytes, size, thin_magic, SARMAG))
     return split_archive(split, path, bytes, size, problem);
-  /* Where these names aren't, there is no such section, and no bitcode that makes one. */
+  /* A file without these names has neither such a section nor bitcode that makes one. */
   const bool has_maps = memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) != NULL;
   const bool has_statepoints = memmem(bytes, size, statepoint, sizeof statepoint - 1) != NULL;
   split->is_uncompiled = has_statepoints && is_bitcode(bytes, size);

@@ -1,24 +1,22 @@
 /* split_object.c - see split.h.
  *
  * LLVM writes one section of stack maps for an object, and it refers to every function. So a linker
- * that leaves out unused code must keep all of it or lose all maps; and where another object's copy
- * of a function is linked in place of this one's, or code is folded, a map describes code that it
- * wasn't made for. Nothing of that can happen to a map that shares its function's fate:
+ * that leaves out unused code must keep all of it or lose all maps; and if another object's copy of
+ * a function is linked in place of this one's, or code is folded, a map describes other code than
+ * its own. A map that shares its function's fate is safe from all that:
  *
  *     .text.f          in group G    its relocations: type NONE, against the section of f's maps
  *     .llvm_stackmaps  in group G    its relocations: the address, .text.f + 0
  *
  * - The relocation of type NONE changes no byte. But linkers that collect garbage follow it, so the
  *   map is kept if and only if the code is.
- * - A group is linked or discarded as a whole. So the code that is kept has the map that came with
- *   it.
- * - The address is relative to this object's own section, not to a symbol that may be another
- *   object's (a weak one).
+ * - A group is linked or discarded as a whole. So the kept code has its own map.
+ * - The address is relative to this object's own section: a (weak) symbol may be another's.
  * - Linkers that fold equal code compare relocations: code is equal only if its maps are.
  *
  * Functions that share a section of code, as without -ffunction-sections, share a map. Each map has
  * the constants that its own records use. The sections keep LLVM's name: linkers put them together,
- * and a reader of the linked program finds one map after another, as without splitting.
+ * and a reader of the linked program finds one map after another, as before.
  */
 #include "tool/split/maps.h"
 #include "tool/split/split.h"
@@ -44,10 +42,10 @@ struct splitter {
   uint32_t *section_symbols; /* by section: its STT_SECTION symbol; 0: none yet */
   uint32_t *aliases;         /* by global symbol: a local one at its place; 0: none yet */
   uint32_t *holds;           /* by section of code: the symbol of the maps that it is yet to hold */
-  uint32_t alias_name;       /* 0: not there yet */
+  uint32_t alias_name;       /* 0: still absent */
 };
 
-/* ---- Which functions go together ---- */
+/* ---- The functions of a part ---- */
 
 static int compare_functions(const void *a, const void *b) {
   const struct map_function *x = a, *y = b;
@@ -138,7 +136,7 @@ static void make_local(struct splitter *splitter, uint32_t text, Elf64_Rela *rel
   relocation->r_info = ELF64_R_INFO((uint64_t)symbol, ELF64_R_TYPE(relocation->r_info));
 }
 
-/* Copies the relocations of a function's bytes [begin, end), which are at `place` now. */
+/* Copies the relocations of a function's bytes [begin, end), now at `place`. */
 static void copy_places(struct splitter *splitter, const struct map_function *function,
                         size_t begin, size_t end, size_t place, struct buffer *relocations) {
   const struct map_section *section = &splitter->maps.sections[function->section];
@@ -217,7 +215,7 @@ static uint32_t place_section(struct object *object, uint32_t like, bool reuse, 
   return number;
 }
 
-/* The first part reuses the old section. (That can't move into a group: LLVM's local symbol for it
+/* The first part reuses the old section. (That must stay outside groups: LLVM's local symbol for it
  * would be in the group, too, and be lost with it.) */
 static void split_part(struct splitter *splitter, const struct part *part) {
   struct object *object = &splitter->object;
@@ -245,8 +243,8 @@ static bool is_stale(const struct splitter *splitter, const Elf64_Rela *relocati
   return index != 0 && !splitter->maps.sections[index - 1].is_split;
 }
 
-/* Puts the holding relocation first in a section's: at offset 0, it keeps their order, and comes
- * between no two that belong together. */
+/* Puts the holding relocation first in a section's: at offset 0, it keeps their order, and leaves
+ * pairs together. */
 static void hold_by(struct splitter *splitter, uint32_t table) {
   struct object *object = &splitter->object;
   const struct object_section *old = &object->sections[table];
@@ -272,7 +270,7 @@ static void hold_by(struct splitter *splitter, uint32_t table) {
     free(all.bytes);
 }
 
-/* The same for a section that has no relocations. */
+/* The same for a section without relocations. */
 static void hold_by_new(struct splitter *splitter, uint32_t text) {
   struct object *object = &splitter->object;
   char *name = strdup(object_name(object, text)); /* adding a name moves the names */
