@@ -12,7 +12,7 @@ include tests/samples/rules.mk
 # long to build. A second compiler or a sanitizer repeats their results.
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
-  matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
+  matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/debugger.sh tests/samples/machines.sh
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around

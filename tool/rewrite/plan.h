@@ -50,7 +50,8 @@ enum {
   PLAN_MOVES_MAX = 16,
   PLAN_MOVE_ALIGNMENT = 8,
   PLAN_CUTS_MAX = 3,
-  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
+  /* The note, the extra one, the table's own, and those after cuts. */
+  PLAN_NEW_SEGMENTS_MAX = 3 + PLAN_CUTS_MAX,
 };
 
 struct plan {
@@ -63,6 +64,8 @@ struct plan {
   uint64_t lead;                       /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
   size_t cut_count;
+  bool apart;     /* the table has a read-only segment in the raw section's pages */
+  uint64_t shift; /* how far above the raw section it then is: data shares that one's first page */
   uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;
