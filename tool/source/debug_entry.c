@@ -1,4 +1,4 @@
-/* debug_entry.c - see debug_entry.h. Sections are those of the DWARF 5 document. */
+/* debug_entry.c - see debug_entry.h. Sections refer to the DWARF 5 document. */
 #include "tool/source/debug_entry.h"
 
 #include <dwarf.h>
@@ -91,7 +91,7 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
 /* ---- Ranges ---- */
 
 /* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2). libdwarf
- * finds them by an offset only; it tells two, and the second one has another meaning in each
+ * finds them by an offset only; it has two, and the second one has another meaning in each
  * version. */
 static bool find_split_list(Dwarf_Debug dwarf, uint64_t number, uint64_t *where) {
   Dwarf_Unsigned count, header, array, in_array, entries, first, end, ignored;

@@ -1,9 +1,9 @@
 /* debug_entry.h - an entry of debug information (a DIE): its attributes, and the spans of its code.
  *
  * The addresses of an entry of split DWARF are in another file: the entry has numbers, and the
- * program has a table of addresses for them, which belongs to a unit there, the skeleton. So the
- * context has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the
- * two files, but its version of 2021 then takes a split unit's texts from another one's.)
+ * program has a table of addresses for them, a part of a unit there, the skeleton. So the context
+ * has the first entry of that unit, and addresses are asked of it. (libdwarf can tie the two files,
+ * but its version of 2021 then takes a split unit's texts from another one's.)
  */
 #ifndef STACKPACK_DEBUG_ENTRY_H
 #define STACKPACK_DEBUG_ENTRY_H
@@ -26,7 +26,7 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
 
 /* A number; false if the entry has none. */
 bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
-/* A text, which libdwarf keeps; NULL if the entry has none. */
+/* A text, owned by libdwarf; NULL if the entry has none. */
 const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
 /* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none. */
 Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute);

@@ -15,7 +15,7 @@ static const char *folder_of(const struct debug_folders *folders, size_t number)
   return number == folders->count ? DEBUG_FOLDER : NULL;
 }
 
-/* A file that strip left without debug information may have its sections without bytes. */
+/* A stripped file may have empty sections of debug information. */
 static bool has_debug(const struct image *image) {
   static const char *const names[] = {".debug_line", ".zdebug_line", ".debug_info", ".zdebug_info"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -28,7 +28,7 @@ static bool has_debug(const struct image *image) {
 
 /* ---- Candidates ---- */
 
-/* What ties a program to its debug file. */
+/* The links from a program to its debug file. */
 struct tie {
   char id[BUILD_ID_SIZE]; /* empty: none */
   const char *link;       /* a name without a folder; NULL: none */

@@ -20,8 +20,8 @@ struct debug_folders {
   size_t count, capacity;
 };
 
-/* The path of a program's debug file, to be freed. NULL if there is none that can be used: then
- * *problem says why. */
+/* The path of a program's debug file, to be freed. NULL if all are missing or unusable: then
+ * *problem has the reason. */
 char *debug_file_find(const struct image *image, const char *path,
                       const struct debug_folders *folders, struct problem *problem);
 

@@ -21,7 +21,7 @@ struct debug_info {
 
 /* ---- Units ---- */
 
-/* DWARF 5 tells the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
+/* DWARF 5 has the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
 static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
   uint64_t number;
   if (version < 5 && debug_entry_number(die, DW_AT_GNU_dwo_id, &number))
@@ -38,7 +38,7 @@ static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
 
-/* Moves to the next unit. The ID is that of a split one, or zeros. */
+/* Moves to the next unit. The ID is a split unit's, or zeros. */
 static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
   Dwarf_Unsigned header_length, type_offset, next;
   Dwarf_Half version, address_size, length_size, extension_size, type;
@@ -66,7 +66,7 @@ static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
   return memcmp(a->signature, b->signature, sizeof a->signature) == 0;
 }
 
-/* The entry of a split unit in its own file; NULL if it isn't there. */
+/* The entry of a split unit in its own file; NULL if it is missing. */
 static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
@@ -90,7 +90,7 @@ static char *path_in(const char *folder, const char *name) {
              : path;
 }
 
-/* The path of a unit's .dwo file, to be freed; NULL if the unit isn't split. */
+/* The path of a unit's .dwo file, to be freed; NULL for a whole unit. */
 static char *split_path(Dwarf_Die die) {
   const char *name = debug_entry_text(die, DW_AT_dwo_name);
   if (name == NULL)

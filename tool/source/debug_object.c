@@ -19,7 +19,7 @@ enum { ELFCOMPRESS_ZSTD = 2 }; /* gABI, "Section Compression" */
 
 /* ---- libdwarf ---- */
 
-/* Without a handler, libdwarf ends the program where a call doesn't ask for the error. */
+/* Without a handler, libdwarf ends the program if a call ignores the error. */
 static void ignore_error(Dwarf_Error error, Dwarf_Ptr context) {
   (void)error;
   (void)context;
@@ -46,8 +46,8 @@ static void close_dwarf(Dwarf_Debug dwarf) {
 /* Debug sections shrink to a third; a small one of zeros to a hundredth, perhaps. */
 enum { RATIO_MOST = 64, SMALL = 1 << 20 };
 
-/* Decompresses a section in libelf's memory, as elf_compress does; older versions of libelf don't
- * know Zstandard. */
+/* Decompresses a section in libelf's memory, as elf_compress does; older versions of libelf lack
+ * Zstandard. */
 static bool decompress_zstd(Elf_Scn *section, uint64_t size) {
   GElf_Shdr header;
   Elf_Data *data = elf_getdata(section, NULL);
@@ -108,7 +108,7 @@ static bool write_at(int file, const void *bytes, uint64_t size, uint64_t place)
   return pwrite(file, bytes, size, (off_t)place) == (ssize_t)size;
 }
 
-/* Writes the file as it is, then its debug sections as libelf has them, whose headers lead
+/* Writes the file's bytes, then its debug sections as libelf has them, with headers that refer
  * there. */
 static bool fill_copy(int copy, Elf *elf, struct problem *problem) {
   GElf_Ehdr file;

@@ -1,8 +1,8 @@
 /* debug_object.h - a file's debug information, as libdwarf reads it.
  *
- * Debug sections may be compressed by zlib or Zstandard (SHF_COMPRESSED), and not every libdwarf
- * reads each. Then libdwarf gets a copy of the file in memory, with the decompressed sections at
- * its end.
+ * Debug sections may be compressed by zlib or Zstandard (SHF_COMPRESSED), and some versions of
+ * libdwarf lack one or both. Then libdwarf gets a copy of the file in memory, with the decompressed
+ * sections at its end.
  */
 #ifndef STACKPACK_DEBUG_OBJECT_H
 #define STACKPACK_DEBUG_OBJECT_H

@@ -51,8 +51,8 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Add
   return true;
 }
 
-/* Each row is about the addresses up to the next one of its sequence. A table tells the rows of
- * a sequence by address; one that doesn't isn't believed. */
+/* Each row is about the addresses up to the next one of its sequence. A table has the rows of a
+ * sequence by address; a sequence out of order is ignored. */
 static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
   struct source_frame place;
   Dwarf_Addr address, last = 0;
@@ -94,7 +94,7 @@ struct scope_reader {
   const struct debug_context *context;
 };
 
-/* Where an entry has no name, the one that it is an instance or a definition of may have it. */
+/* The name of a nameless entry may be in the one that it is an instance or a definition of. */
 static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
   const char *name = debug_entry_text(die, DW_AT_linkage_name);
   if (name == NULL)
@@ -130,7 +130,7 @@ static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint
   return number;
 }
 
-/* Whether an entry has an attribute that tells of code. */
+/* Whether an entry has an attribute about code. */
 static bool has_code(Dwarf_Die die) {
   Dwarf_Bool has_low = 0, has_ranges = 0;
   dwarf_hasattr(die, DW_AT_low_pc, &has_low, NULL);
@@ -147,8 +147,8 @@ static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
     return;
   if (tag == DW_TAG_subprogram) {
-    /* A function that is only declared, or inlined everywhere, has no code: nor have the entries
-     * in it. */
+    /* A function that is only declared, or inlined everywhere, lacks code, and so do the entries in
+     * it. */
     if (!has_code(die))
       return;
     scope = add_scope(reader, die, SPANS_NONE);

@@ -9,13 +9,13 @@
 /* A function; or one that was inlined, and the place of the call that was replaced by it. Places
  * are frames without a function, and their files the unit's. */
 struct debug_scope {
-  char *name;      /* as the linker knows it; owned; NULL: not told */
+  char *name;      /* the linker's name; owned; NULL: unknown */
   uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
   struct source_frame call;
 };
 
 struct debug_files {
-  char **paths; /* owned, and so are the texts; one that isn't told is NULL */
+  char **paths; /* owned, and so are the texts; an unknown one is NULL */
   size_t count;
 };
 
@@ -23,7 +23,7 @@ struct debug_unit {
   Dwarf_Off die;       /* where its first entry is */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
-  char *path; /* see debug_info_find_unit; owned; NULL: not asked for, or not told */
+  char *path; /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
   struct source_frame *rows;      /* of the table of lines */

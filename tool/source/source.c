@@ -28,7 +28,7 @@ struct exchange {
   uint64_t address; /* the question */
   bool wants_unit;  /* not the frames */
   /* The answer: its texts are below. */
-  struct problem problem; /* the debug information can't be opened, if there is a text */
+  struct problem problem; /* if there is a text, opening the debug information has failed */
   const char *missing;    /* see debug_info_missing */
   const char *unit;
   struct source_frame items[SOURCE_FRAMES_MOST];
@@ -39,9 +39,9 @@ struct exchange {
 
 /* ---- The reader ---- */
 
-/* The reader prints nothing, and leaves no dump of its memory, where the library breaks down.
- * Broken bytes might keep it busy forever: so the reader's time is bounded by the file's size, and
- * it ends with the command. */
+/* The reader stays silent, and leaves no dump of its memory, if the library breaks down. Broken
+ * bytes might keep it busy forever: so the reader's time is bounded by the file's size, and it ends
+ * with the command. */
 static void be_bounded(const char *path) {
   enum { SECONDS = 20, BYTES_A_SECOND = 1 << 20 };
   struct stat status = {0};
@@ -58,7 +58,7 @@ static void be_bounded(const char *path) {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-/* Copies a text into the answer; NULL if there is none, or no room. */
+/* Copies a text into the answer; NULL if text or room is missing. */
 static const char *put_text(struct exchange *exchange, const char *text) {
   const size_t size = text == NULL ? 0 : strlen(text) + 1;
   if (size == 0 || size > sizeof exchange->texts - exchange->used)
@@ -133,7 +133,7 @@ static bool is_text(const struct exchange *exchange, const char *text) {
   return text == NULL || (uintptr_t)text - (uintptr_t)exchange->texts < sizeof exchange->texts;
 }
 
-/* Waits for an answer. Nothing in it is relied on: the reader may be broken. */
+/* Waits for an answer. It is untrusted: the reader may be broken. */
 static bool await_answer(const struct source *source) {
   struct exchange *exchange = source->exchange;
   bool ok = await(source->socket) && exchange->frames.count <= SOURCE_FRAMES_MOST &&

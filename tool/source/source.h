@@ -13,19 +13,18 @@
 struct source;
 
 /* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`.
- * NULL if it can't be used: then *problem says why. */
+ * NULL if it is unusable: then *problem has the reason. */
 struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
 void source_close(struct source *source);
 
-/* Finds the frames of the instruction that contains an address. Nothing is found without a source,
- * and once the debug information turns out to be broken. Says once on stderr that split debug
- * information is missing. */
+/* Finds the frames of the instruction that contains an address. Only with a source whose debug
+ * information has proved sound so far. Reports missing split debug information once on stderr. */
 void source_find(struct source *source, uint64_t address, struct source_frames *frames);
 /* The same for the path of the unit's source file: see debug_info_find_unit. Until the next one is
  * found. */
 const char *source_find_unit(struct source *source, uint64_t address);
 
-/* Whether the debug information has turned out to be broken. Not so without a source. */
+/* Whether the debug information has turned out to be broken. False without a source. */
 bool source_is_broken(const struct source *source);
 
 /* ---- For commands ---- */

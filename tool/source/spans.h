@@ -1,9 +1,9 @@
-/* spans.h - which of many spans of addresses is the innermost one that contains an address.
+/* spans.h - finds the innermost one among the spans of addresses that contain an address.
  *
- * Debug information tells of units, sequences of lines and inlined functions by spans that may lie
+ * Debug information describes units, sequences of lines and inlined functions by spans, perhaps
  * within each other. Sorted by their starts, the last one that contains an address is the
- * innermost. The search goes back from the last span that starts before it: each span knows how far
- * those up to it reach, so it ends where none of them can contain the address.
+ * innermost. The search goes back from the last span that starts before the address: each span has
+ * the largest end of all up to it, so the search ends when this is too low.
  */
 #ifndef STACKPACK_SPANS_H
 #define STACKPACK_SPANS_H
@@ -30,8 +30,8 @@ void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item)
 /* To be called once all spans are there, before the first search. */
 void spans_sort(struct spans *spans);
 
-/* The innermost span's item: of those that contain the address the one that starts last, else
- * that ends first, else the last item. SPANS_NONE where no span is. */
+/* The innermost span's item: among the spans that contain the address, the last start decides, then
+ * the first end, then the last item. SPANS_NONE outside all spans. */
 uint32_t spans_find(const struct spans *spans, uint64_t address);
 
 #endif
