@@ -14,7 +14,7 @@ static const char help[] =
     "Prints the call graph of a linked program, as `pack --gc-entry` uses it.\n\n"
     "      --format=text|json|dot  json: one object per line and function; dot: for\n"
     "                            Graphviz; the default is text\n" COMMON_HELP
-    "These mark the functions that a pattern means:\n" POLICY_HELP;
+    "These mark the functions that a pattern matches:\n" POLICY_HELP;
 
 struct callgraph_options {
   struct load_options load;

@@ -73,8 +73,8 @@ enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_DOT = FORMAT_C
     "global-roots", .text = &(load)->global_roots                                                  \
   }
 #define COMMON_HELP                                                                                \
-  "      --section=NAME        the raw stack maps are in NAME, not " RAW_SECTION "\n"              \
-  "      --statepoints=auto|all|none  which raw records are; or IDs: 7,100-199\n"                  \
+  "      --section=NAME        the raw maps' section; default: " RAW_SECTION "\n"                  \
+  "      --statepoints=auto|all|none  raw records that are; or IDs: 7,100-199\n"                   \
   "      --global-roots=NAME   the section that lists variables with references\n"                 \
   "  -h, --help\n"
 

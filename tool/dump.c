@@ -18,7 +18,7 @@
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
     "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
-    "      --function=PATTERN    only of functions whose name is, or matches it\n"
+    "      --function=PATTERN    only of functions with a matching name\n"
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
     "      --format=text|json    json: an object per record; default: text\n"

@@ -22,7 +22,7 @@
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
     "Prints the answers that a collector would get for return addresses (hexadecimal,\n"
-    "as for addr2line); without any, for those on standard input, a word each.\n\n"
+    "as for addr2line); without any, for the words on standard input.\n\n"
     "      --base=ADDRESS        the addresses are those of a process, in which the\n"
     "                            file is at ADDRESS\n" SOURCE_HELP
     "      --format=text|json    json: an object per address; default: text\n"

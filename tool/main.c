@@ -20,9 +20,9 @@ static const struct {
     {"lookup", command_lookup, "print the answers that a collector would get for addresses"},
     {"verify", command_verify, "compare a packed program with the original"},
     {"stats", command_stats, "count the bytes of each part and function, and their growth"},
-    {"report", command_report, "make a page about them, for a browser"},
+    {"report", command_report, "make a page of these sizes, for a browser"},
     {"callgraph", command_callgraph, "print the call graph of a program"},
-    {"why", command_why, "tell why `pack` keeps or drops a record"},
+    {"why", command_why, "print the reason why `pack` keeps or drops a record"},
     {"split", command_split, "before linking: make maps follow their functions"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -33,7 +33,7 @@ static void print_help(FILE *out) {
   for (int i = 0; i < COMMANDS; i++)
     fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
   fprintf(out, "\n  --help, --version\n"
-               "\n`stackpack COMMAND --help`, or `stackpack help COMMAND`, tells more of one.\n"
+               "\n`stackpack COMMAND --help`, or `stackpack help COMMAND`, describes one.\n"
                "Exit status: 0 done, 1 a difference or no record found, 2 usage or bad input.\n");
 }
 

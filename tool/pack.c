@@ -40,8 +40,8 @@ static const char help[] =
     "      --force               pack also a program that reads its raw stack maps\n"
     "      --reader=here|elsewhere  elsewhere: another file has libstackpack\n"
     "      --conflicts=refuse|omit  stack maps that contradict each other\n"
-    "      --always              pack also where the file grows by it\n"
-    "      --dry-run             say the sizes; write nothing\n"
+    "      --always              pack also a file that grows\n"
+    "      --dry-run             only print the sizes\n"
     "      --format=text|json    json: an object per file; default: text\n"
     "      --report              count the records dropped and kept, by reason\n"
     "  -q, --quiet               print no result\n" COMMON_HELP POLICY_HELP;

@@ -18,7 +18,7 @@ static const char help[] =
     "Usage: stackpack report -o PAGE.html [OPTION]... FILE\n"
     "Writes a page for a browser: the bytes of a program's stack maps by part,\n"
     "unit and function, the records dropped, and the growth since an earlier build.\n\n"
-    "  -o, --output=PAGE.html    the page; it is one file, and needs no network\n"
+    "  -o, --output=PAGE.html    the page: one file, for use offline\n"
     "      --before=FILE         compare with an earlier build\n" COMMON_HELP "\n"
     "Raw stack maps are packed in memory, too; these drop records first:\n" POLICY_HELP;
 

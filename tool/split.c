@@ -19,7 +19,7 @@ static const char help[] =
     "      --output-directory=DIR  write all to DIR, under the same names\n"
     "  -q, --quiet               print no result\n"
     "  -h, --help\n\n"
-    "Files without stack maps, or that aren't objects or archives, stay as they are.\n";
+    "Other files, and those without stack maps, stay unchanged.\n";
 
 struct split_options {
   const char *output, *directory;

@@ -10,14 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char help[] =
-    "Usage: stackpack unpack [OPTION]... --raw=RAW PACKED\n"
-    "Gives back the program as it was before it was packed, byte for byte.\n\n"
-    "      --raw=RAW             the file that `pack --keep-raw=RAW` wrote\n"
-    "  -o, --output=OUT          write to OUT, and leave PACKED alone\n"
-    "  -q, --quiet               print no result\n"
-    "  -h, --help\n\n"
-    "PACKED must be as `pack` left it: one that was changed since then is refused.\n";
+static const char help[] = "Usage: stackpack unpack [OPTION]... --raw=RAW PACKED\n"
+                           "Gives back the original of a packed program, byte for byte.\n\n"
+                           "      --raw=RAW             the file that `pack --keep-raw=RAW` wrote\n"
+                           "  -o, --output=OUT          write to OUT, and leave PACKED alone\n"
+                           "  -q, --quiet               print no result\n"
+                           "  -h, --help\n\n"
+                           "A PACKED that has changed since `pack` wrote it is refused.\n";
 
 struct unpack_options {
   const char *raw, *output;

@@ -21,8 +21,8 @@
 
 static const char help[] =
     "Usage: stackpack why [OPTION]... FILE ADDRESS|FUNCTION\n"
-    "Tells why `pack` with the same options keeps the record at a return address, or\n"
-    "drops it; of a function, that of each call in it.\n\n"
+    "Prints the reason why `pack` with the same options keeps or drops the record at\n"
+    "a return address; or, of a function, the record of each call in it.\n\n"
     "      --format=text|json    json: an object per record; default: text\n" POLICY_HELP
         COMMON_HELP "\nExit status: 0 if a record is kept, 1 if none is.\n";
 

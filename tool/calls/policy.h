@@ -52,7 +52,7 @@ void policy_close(struct policy *policy);
   }
 #define POLICY_HELP                                                                                \
   "      --gc-entry=PATTERN    functions in which a thread may be at a collection\n"               \
-  "      --no-gc=PATTERN       functions known to call nothing that collects\n"                    \
+  "      --no-gc=PATTERN       functions that never call one that collects\n"                      \
   "      --malloc=libc         no other library's malloc collects\n"                               \
   "      --policy=FILE         lines `gc-entry PATTERN`, `no-gc PATTERN`, ...\n"                   \
   "      --drop-unreachable    drop records of functions that nothing can reach\n"                 \

@@ -40,7 +40,7 @@ static const char running[] = "STACKPACK_LD_RUNNING";
 static const char help[] =
     "Usage: stackpack-ld [OPTION]... LINKER-ARGUMENT...\n"
     "Links with the real linker: splits the stack maps of the inputs before that, and\n"
-    "packs those of what was written.\n\n"
+    "packs the output's.\n\n"
     "  --stackpack-ld=LINKER      a path, or a name in PATH; otherwise that of the\n"
     "                             environment's STACKPACK_LD, or ld.lld, or ld\n"
     "  --stackpack-option=OPTION  an option of `stackpack pack`; may be repeated;\n"
