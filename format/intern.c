@@ -15,7 +15,7 @@ void intern_free(struct intern *set) {
 }
 
 static uint32_t intern_hash(const uint64_t *words, uint64_t count) {
-  return (uint32_t)checksum64(words, count * sizeof *words);
+  return (uint32_t)checksum64_seeded(words, count * sizeof *words);
 }
 
 static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {

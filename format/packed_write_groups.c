@@ -9,6 +9,7 @@
  */
 #include "format/packed_write_groups.h"
 #include "format/array.h"
+#include "format/checksum.h"
 
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ struct groups_writer {
   struct row_key *keys; /* a hash table, where only keys with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
+  uint64_t seed;          /* an odd number that keys are multiplied by */
   uint64_t *live;         /* of each slot: a bit for each row, */
   bool *derived;          /* and whether it has a base other than itself in any */
   uint64_t *best;         /* of the first n slots: the size of their best groups, */
@@ -98,7 +100,7 @@ static void start_group(struct groups_writer *writer) {
 /* The row that joins a group's row and the base of one more slot. */
 static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t base) {
   const uint64_t key = (uint64_t)writer->rows[row] << 32 | base;
-  uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & writer->keys_mask;
+  uint64_t at = (key * writer->seed >> 32) & writer->keys_mask;
   while (writer->keys[at].stamp == writer->stamp && writer->keys[at].key != key)
     at = (at + 1) & writer->keys_mask;
   if (writer->keys[at].stamp != writer->stamp) {
@@ -507,7 +509,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   size_t keys = 1;
   while (keys < 2 * rows)
     keys *= 2;
-  *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
+  *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1, .seed = checksum_seed()};
   writer->keys =
       malloc(keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
              (2 * slots + 5 * rows + bases + row_bases) * sizeof(uint32_t) + slots * sizeof(bool));
