@@ -66,6 +66,8 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
     if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
       return from;
     from += instruction.length;
+    while (instruction.length == 1 && from < to && area->bytes[from - area->address] == *bytes)
+      from++; /* an instruction of one byte is the same again */
   }
   return to; /* also where an instruction reaches beyond: some unwind tables start a byte early */
 }
