@@ -155,6 +155,9 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
 
+/* For assertions: whether functions and records are in order. */
+bool safepoints_are_finished(const struct safepoints *table);
+
 /* Gives each function of a finished table that lacks an end the end of the range (they are sorted
  * by start) that contains its start. */
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count);

@@ -15,6 +15,7 @@
 #include "format/search.h"
 #include "tool/calls/jump_tables.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,7 @@ static void decode_function(struct flow *flow) {
     if (builder->architecture->highest != 0)
       parts_follow(&parts, &step->instruction, ignore_upper, NULL);
     note_stack(&flow->slots, &step->instruction.stack, &has_store);
+    assert(step->instruction.length > 0);
     flow->step_at[at] = flow->step_count;
     at += step->instruction.length;
   }
@@ -117,6 +119,7 @@ static void collect_named(struct flow *flow) {
 void flow_start(struct flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
+  assert(number < graph->function_count && !function->is_undecodable);
   flow->function = number;
   flow->names_label = false;
   flow->slots.count = flow->slots.made_count = 0;
@@ -204,6 +207,7 @@ static void make_blocks(struct flow *flow) {
     size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
     if (size++ == 0)
       flow->blocks[flow->block_count++] = (struct block){.first = i};
+    assert(flow->block_count > 0 && flow->block_count <= count);
     flow->blocks[flow->block_count - 1].end = i + 1;
     flow->steps[i].block = flow->block_count - 1;
   }
@@ -212,6 +216,7 @@ static void make_blocks(struct flow *flow) {
 /* ---- Following ---- */
 
 static void wait_for(struct flow *flow, uint32_t number) {
+  assert(number < flow->block_count);
   if (!flow->blocks[number].is_waiting)
     (void)waiting_add(&flow->waiting, number);
   flow->blocks[number].is_waiting = true;

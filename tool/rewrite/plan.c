@@ -28,6 +28,7 @@
 
 #include "elf/note.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Rooms for moves: after the program headers, in the raw section, and at the end of the file; and
@@ -141,8 +142,10 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
     size_t room = plan_stays_near(plan, move) ? ROOM_NEAR : ROOM_RAW;
-    while (!place(&rooms[room], move))
+    while (!place(&rooms[room], move)) {
       room++;
+      assert(room <= ROOM_EXTRA); /* which has room for all */
+    }
   }
 }
 
@@ -193,6 +196,7 @@ static void cut(struct plan *plan, const struct plan_room *room) {
   const uint64_t size = (room->end - room->offset) / page * page;
   if (size == 0 || !can_cut(plan, room))
     return;
+  assert(plan->cut_count < PLAN_CUTS_MAX && room->segment != NULL);
   size_t at = plan->cut_count++;
   for (; at > 0 && plan->cuts[at - 1].start > room->offset; at--)
     plan->cuts[at] = plan->cuts[at - 1];
@@ -273,6 +277,7 @@ static void finish_places(struct plan *plan) {
     struct plan_move *move = &plan->moves[i];
     const bool is_extra = move->new_offset >= plan->extra_place;
     const bool is_raw = move->new_offset - raw->sh_offset < raw->sh_size;
+    assert(!is_extra || plan->extra_size > 0);
     move->new_offset = plan_new_offset(plan, move->new_offset);
     if (is_raw)
       move->new_address += plan->shift;
@@ -349,6 +354,7 @@ static bool plan_with(struct plan *plan, enum cutting cutting, bool apart, size_
   finish_places(plan);
   plan_head(plan);
   place_tail(plan);
+  assert(plan->headers_at >= plan->contents_end && plan->head_end >= plan->head_start);
   return true;
 }
 

@@ -4,7 +4,12 @@
 
 #include "tool/image/image.h"
 
-static inline uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
+#include <assert.h>
+
+static inline uint64_t round_up(uint64_t n, uint64_t step) {
+  assert(step > 0);
+  return (n + step - 1) / step * step;
+}
 
 /* The sections whose place the table takes. */
 struct plan_sections {
