@@ -1,5 +1,5 @@
-//! A collector that moves every object at every allocation, for the managed code of samples/builds/managed.ll. It prints
-//! what samples/builds/collector.c does.
+//! A collector that moves every object at every allocation, for the managed code of samples/builds/managed.ll. Its
+//! output is samples/builds/collector.c's.
 
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ global_asm!(
 );
 static mut STACK_END: usize = 0;
 
-// Managed code mustn't lead here again: the walk would end at the second call.
+// Managed code must never call this again: the walk would end at the second call.
 unsafe fn enter(function: unsafe extern "C" fn(i64) -> i64, argument: i64) -> i64 {
     assert!(STACK_END == 0);
     let result = call_managed(function, argument, std::ptr::addr_of_mut!(STACK_END));
@@ -87,7 +87,7 @@ unsafe extern "C" fn collect_and_allocate(return_address: usize, stack_pointer: 
         (*to.add(scanned)).next = forward((*to.add(scanned)).next, to, &mut count);
         scanned += 1;
     }
-    std::ptr::write_bytes(from, 0xdd, NODES); // what was missed shows at once
+    std::ptr::write_bytes(from, 0xdd, NODES); // a missed reference shows at once
     ACTIVE = 1 - ACTIVE;
     USED = count + 1;
     COLLECTIONS.fetch_add(1, Ordering::Relaxed);

@@ -7,11 +7,11 @@
 //!     // Moves the objects that this frame refers to.
 //!     unsafe { walk.update(|base| forward(base)) };
 //! }
-//! // `high` is the stack pointer at which native code called managed code: no other answer is success.
+//! // `high` is the stack pointer at which native code called managed code: this answer alone is success.
 //! assert_eq!(walk.answer(), stackpack::sys::STACKPACK_WALK_END);
 //! ```
 //!
-//! What isn't here is in [`sys`], which is `stackpack.h` as it stands; that header is the manual.
+//! The rest is in [`sys`], the whole of `stackpack.h`; that header is the manual.
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
@@ -22,7 +22,7 @@ use std::ops::Range;
 #[path = "sys.rs"]
 pub mod sys;
 
-/// Why stack maps can't be opened.
+/// The reason why stack maps are unusable.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Error(pub sys::stackpack_error);
 
@@ -43,7 +43,7 @@ fn text(chars: *const std::os::raw::c_char) -> &'static str {
     unsafe { CStr::from_ptr(chars) }.to_str().unwrap_or("?")
 }
 
-/// The stack maps of the running program's modules. The library keeps pointers into it: so it stays where it is.
+/// The stack maps of the running program's modules. The library keeps pointers into it: so it keeps its address.
 pub struct Process {
     process: Box<sys::stackpack_process>,
     _modules: Box<[sys::stackpack_module]>,
@@ -56,7 +56,7 @@ unsafe impl Sync for Process {}
 impl Process {
     /// Opens the stack maps of all modules that have any, at most `modules` of them.
     pub fn open(modules: usize) -> Result<Process, Error> {
-        // Zeros are what static variables of C would be.
+        // Zeros, like static variables of C.
         let mut list: Box<[sys::stackpack_module]> =
             (0..modules).map(|_| unsafe { MaybeUninit::zeroed().assume_init() }).collect();
         let mut process: Box<sys::stackpack_process> = Box::new(unsafe { MaybeUninit::zeroed().assume_init() });
@@ -98,13 +98,13 @@ pub struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Moves to the next frame. False at the walk's end: `answer` says which.
+    /// Moves to the next frame. False at the walk's end: `answer` has the reason.
     pub fn next_frame(&mut self) -> bool {
         self.answer = unsafe { sys::stackpack_walk_next(&mut *self.walk) };
         self.answer == sys::STACKPACK_WALK_MANAGED || self.answer == sys::STACKPACK_WALK_NATIVE
     }
 
-    /// What the walk came to last.
+    /// The walk's last answer.
     pub fn answer(&self) -> sys::stackpack_walk_answer {
         self.answer
     }
@@ -119,11 +119,11 @@ impl Walk<'_> {
         self.walk.managed_frames
     }
 
-    /// Updates all roots of a managed frame: each base becomes what `forward` says of it, and a derived reference keeps
-    /// its distance from its base. A failure ends the walk: the next `next_frame` tells it.
+    /// Updates all roots of a managed frame: each base becomes `forward`'s result for it, and a derived reference keeps
+    /// its distance from its base. A failure ends the walk: the next `next_frame` returns it.
     ///
     /// # Safety
-    /// The stack is that of a stopped thread, or of a caller; nobody else writes to it. `forward` doesn't unwind.
+    /// The stack is a stopped thread's, or a caller's; nobody else writes to it. `forward` doesn't unwind.
     pub unsafe fn update<F: FnMut(usize) -> usize>(&mut self, mut forward: F) {
         unsafe extern "C" fn call<F: FnMut(usize) -> usize>(closure: *mut c_void, base: usize) -> usize {
             (*(closure as *mut F))(base)
