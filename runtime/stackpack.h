@@ -43,7 +43,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define STACKPACK_VERSION "0.2.0"
+#define STACKPACK_VERSION "0.9.0"
 
 /* LLVM doesn't mark which of its records are statepoints. A program that also has stack maps or
  * patch points says the IDs of its statepoints, in one of its source files, outside of functions:

@@ -2,7 +2,7 @@
 
 #![allow(non_camel_case_types, non_upper_case_globals, non_snake_case, dead_code)]
 
-pub const STACKPACK_VERSION: &[u8; 6usize] = b"0.2.0\0";
+pub const STACKPACK_VERSION: &[u8; 6usize] = b"0.9.0\0";
 pub const STACKPACK_PRESERVED_REGISTERS: u32 = 61512;
 pub const STACKPACK_CHECK_TEXT: u32 = 640;
 pub type size_t = ::std::os::raw::c_ulong;
