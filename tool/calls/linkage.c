@@ -144,6 +144,7 @@ static void note_version(struct linkage_symbol *symbol, const char *version) {
       starts(version, "GLIBC") || starts(version, "CXXABI_") || starts(version, "GCC_");
   symbol->is_zlib = starts(version, "ZLIB_");
   symbol->is_terminals = starts(version, "NCURSES");
+  symbol->is_stackpack = starts(version, "STACKPACK_");
 }
 
 /* Finds the names of the versions that the file needs, by their numbers. They are in the order of
