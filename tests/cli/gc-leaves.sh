@@ -90,7 +90,7 @@ __attribute__((noinline)) long managed_find(long x) { return stackpack_find(x) +
 __attribute__((noinline)) long managed_visit(long x) { return stackpack_visit(x) + 1; }
 C
 compile_managed managed.c managed.o
-printf 'long managed_find(long), managed_visit(long);\nvoid collect(void) {}\nint main(void) { return (int)(managed_find(1) + managed_visit(1)); }\n' >main.c
+printf 'long managed_find(long), managed_visit(long);\nvoid collect(void) {}\nvoid (*volatile taken)(void) = collect;\nint main(void) { return (int)(managed_find(1) + managed_visit(1)); }\n' >main.c
 for version in STACKPACK_0.9 OTHER_1; do
   echo "$version { *; };" >versions
   "$LLVM/bin/clang" -fuse-ld=lld -shared -fPIC -Wl,-soname,libstackpack.so.0,--version-script=versions -o libstackpack.so stackpack.c

@@ -53,9 +53,8 @@ static void print_record(const struct stackpack_table *table,
   struct stackpack_locations locations = stackpack_locations(record);
   struct stackpack_location location, derived;
   printf("%+" PRId64 " function %+" PRId64 " kind %d frame %" PRId64 "\n  pairs",
-         (int64_t)(record->address - origin),
-         (int64_t)(stackpack_record_function(record) - origin), record->kind,
-         (int64_t)record->frame_size);
+         (int64_t)(record->address - origin), (int64_t)(stackpack_record_function(record) - origin),
+         record->kind, (int64_t)record->frame_size);
   while (stackpack_pairs_next(&pairs, &location, &derived)) {
     print_location(location);
     print_location(derived);
