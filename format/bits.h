@@ -162,6 +162,10 @@ static inline bool bits_varint(const uint8_t **bytes, const uint8_t *end, uint64
   return false;
 }
 
+/* Signed numbers as unsigned ones, small for numbers near 0: 0, -1, 1, -2 become 0, 1, 2, 3. */
+static inline uint64_t bits_zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
+static inline uint64_t bits_unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
+
 /* A string of bits that grows. When memory runs out, `failed` is set and it stops growing. */
 struct bit_writer {
   uint8_t *bytes; /* owned: free() */

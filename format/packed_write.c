@@ -435,10 +435,12 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   if (!packed_write_details(encoder))
     return no_memory(encoder);
   write_global_roots(encoder);
+  if (encoder->write_sources != NULL && !encoder->write_sources(encoder))
+    return no_memory(encoder);
   return write_frames(encoder) && join_parts(encoder, out);
 }
 
-static const char *write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {
+const char *packed_write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {
   struct bit_writer out = {0};
   const bool ok = encode(encoder, &out);
   owned_free(&encoder->owned);
@@ -453,14 +455,8 @@ static const char *write_with(struct encoder *encoder, uint8_t **bytes, size_t *
   return NULL;
 }
 
-const char *packed_write(const struct safepoints *table, uint64_t address,
-                         packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .compress = compress, .address = address};
-  return write_with(&encoder, bytes, size);
-}
-
 const char *packed_write_quickly(const struct safepoints *table, uint64_t address, uint8_t **bytes,
                                  size_t *size) {
   struct encoder encoder = {.table = table, .address = address, .is_quick = true};
-  return write_with(&encoder, bytes, size);
+  return packed_write_with(&encoder, bytes, size);
 }
