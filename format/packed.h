@@ -155,6 +155,7 @@ struct packed_table {
   uint32_t frame_mask, first_mask, next_mask;
   uint32_t varying_from; /* UINT32_MAX without facts of frames */
   uint16_t machine;
+  bool is_raw; /* set by those who have encoded raw stack maps into memory */
   bool has_frames;
   struct frames_part frames; /* functions are stretches there */
   uint64_t frames_size;      /* in bytes */

@@ -34,8 +34,8 @@ enum { ENCODER_GAP = UINT32_MAX };
 
 struct encoder {
   const struct safepoints *table;
-  packed_compress *compress; /* NULL: details are stored uncompressed */
-  bool is_quick;             /* rather soon than small */
+  packed_compress *compress;               /* NULL: details are stored uncompressed */
+  bool is_quick;                           /* rather soon than small */
   bool (*write_sources)(struct encoder *); /* NULL: without source positions */
   uint64_t address, text_start;
   struct packed_header header; /* each step fills in the fields about its parts */

@@ -20,6 +20,7 @@ static inline enum stackpack_error raw_encode(const struct safepoints *safepoint
     free(bytes);
     return table_error(error);
   }
+  table_of(table)->is_raw = true;
   *memory = bytes;
   return STACKPACK_OK;
 }

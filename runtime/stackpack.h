@@ -284,6 +284,42 @@ size_t stackpack_details_space(const struct stackpack_table *table);
 bool stackpack_record_details(const struct stackpack_record *record, void *space,
                               stackpack_decompress *decompress, struct stackpack_details *details);
 
+/* ---- Source positions: for stack traces ---- */
+
+/* A packed table has them if `stackpack pack --source` has put them in; they stay when the program is
+ * stripped. A program that asks for none leaves their reader out. */
+
+struct stackpack_source {
+  const char *function; /* as linked: the caller demangles it. "": unknown */
+  const char *file;     /* "": unknown */
+  uint32_t line;        /* 0: unknown */
+};
+
+/* The frames of a record, innermost first: all but the last one are inlined, each into the one that
+ * follows. */
+struct stackpack_sources {
+  const struct stackpack_source *frames;
+  size_t count;
+};
+
+enum stackpack_source_answer {
+  STACKPACK_SOURCE_FOUND,
+  STACKPACK_SOURCE_NONE,      /* the table was packed without any */
+  STACKPACK_SOURCE_RAW,       /* the module isn't packed: its debug information has them */
+  STACKPACK_SOURCE_UNKNOWN,   /* this record has none */
+  STACKPACK_SOURCE_TOO_SMALL, /* the space is */
+  STACKPACK_SOURCE_CORRUPT,   /* the table is damaged */
+};
+
+/* How many bytes are enough for each record of this table; 0 where it has no positions. */
+size_t stackpack_sources_space(const struct stackpack_table *table);
+
+/* Reads where a record is in its sources. space[0..size), 8-aligned, gets the frames and their names:
+ * *sources points into it. Most records take a fraction of stackpack_sources_space. */
+enum stackpack_source_answer stackpack_record_sources(const struct stackpack_record *record,
+                                                      void *space, size_t size,
+                                                      struct stackpack_sources *sources);
+
 /* ---- The running process ---- */
 
 /* One module (the executable or a shared library) that has stack maps. Its table may be passed to
@@ -722,6 +758,21 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
  * of stack maps and patch points. NULL for constants and unknown places. */
 void *stackpack_walk_address(struct stackpack_walk *walk,
                              const struct stackpack_location *location);
+
+/* Takes the next piece of a text. */
+typedef void stackpack_write(void *closure, const char *text, size_t size);
+
+/* Walks on to the end, and prints a line for each frame:
+ *
+ *   #0  luaS_hash at lstring.c:27
+ *         (inlined into luaS_new at lstring.c:93)
+ *   #1  0x404cc0
+ *
+ * A frame without a source position is its return address. `space` is as in
+ * stackpack_record_sources; for a handler of crashes, 4 KB on its own stack are enough for most
+ * programs. Returns the answer that ended the walk. */
+enum stackpack_walk_answer stackpack_walk_print(struct stackpack_walk *walk, void *space,
+                                                size_t size, stackpack_write *write, void *closure);
 
 /* ---- Global roots ---- */
 

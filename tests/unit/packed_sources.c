@@ -7,6 +7,7 @@
 #include "generator.h"
 #include "model_check.h"
 #include "numbers.h"
+#include "runtime/stackpack.h"
 #include "suite.h"
 
 #include <stdio.h>
@@ -332,6 +333,33 @@ static uint8_t *pack(const struct safepoints *table, size_t *size) {
   return bytes;
 }
 
+/* By the library: all records of a table. */
+static void check_library(const struct program *program, const uint8_t *bytes, size_t size,
+                          bool has_sources) {
+  struct stackpack_table table;
+  struct stackpack_record record;
+  struct stackpack_sources sources;
+  ck_assert_int_eq(stackpack_table_open(&table, bytes, size, 0x200000), STACKPACK_OK);
+  const size_t space_size = stackpack_sources_space(&table);
+  void *space = test_allocate(space_size);
+  ck_assert((space_size > 0) == has_sources);
+  for (uint32_t i = 0; i < program->record_count; i++) {
+    ck_assert_int_eq(stackpack_table_record(&table, i, &record), STACKPACK_FOUND);
+    const enum stackpack_source_answer answer =
+        stackpack_record_sources(&record, space, space_size, &sources);
+    ck_assert_int_eq(answer, !has_sources              ? STACKPACK_SOURCE_NONE
+                             : program->places[i] == 0 ? STACKPACK_SOURCE_UNKNOWN
+                                                       : STACKPACK_SOURCE_FOUND);
+    if (answer != STACKPACK_SOURCE_FOUND)
+      continue;
+    check_frames(program, program->places[i], (const struct sources_frame *)sources.frames,
+                 sources.count);
+    ck_assert_int_eq(stackpack_record_sources(&record, space, 8, &sources),
+                     STACKPACK_SOURCE_TOO_SMALL);
+  }
+  free(space);
+}
+
 /* Positions of a table's records, also of the ones that are exceptions, are read back; and the other
  * parts are the same bytes without them. */
 TEST(a_table) {
@@ -366,6 +394,8 @@ TEST(a_table) {
     for (uint32_t i = 0; i < table.record_count; i++)
       check_place(&table.sources, table.records[i].source, &unpacked.sources,
                   unpacked.records[i].source);
+    check_library(&program, bytes, size, true);
+    check_library(&program, plain_bytes, plain_size, false);
     table.sources = (struct sources){0};
     safepoints_free(&unpacked);
     safepoints_free(&table);

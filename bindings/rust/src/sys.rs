@@ -217,6 +217,37 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct stackpack_source {
+    pub function: *const ::std::os::raw::c_char,
+    pub file: *const ::std::os::raw::c_char,
+    pub line: u32,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_sources {
+    pub frames: *const stackpack_source,
+    pub count: size_t,
+}
+pub const STACKPACK_SOURCE_FOUND: stackpack_source_answer = 0;
+pub const STACKPACK_SOURCE_NONE: stackpack_source_answer = 1;
+pub const STACKPACK_SOURCE_RAW: stackpack_source_answer = 2;
+pub const STACKPACK_SOURCE_UNKNOWN: stackpack_source_answer = 3;
+pub const STACKPACK_SOURCE_TOO_SMALL: stackpack_source_answer = 4;
+pub const STACKPACK_SOURCE_CORRUPT: stackpack_source_answer = 5;
+pub type stackpack_source_answer = ::std::os::raw::c_uint;
+extern "C" {
+    pub fn stackpack_sources_space(table: *const stackpack_table) -> size_t;
+}
+extern "C" {
+    pub fn stackpack_record_sources(
+        record: *const stackpack_record,
+        space: *mut ::core::ffi::c_void,
+        size: size_t,
+        sources: *mut stackpack_sources,
+    ) -> stackpack_source_answer;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_module {
     pub table: stackpack_table,
     pub private_: [u64; 8usize],
@@ -480,6 +511,22 @@ extern "C" {
         walk: *mut stackpack_walk,
         location: *const stackpack_location,
     ) -> *mut ::core::ffi::c_void;
+}
+pub type stackpack_write = ::core::option::Option<
+    unsafe extern "C" fn(
+        closure: *mut ::core::ffi::c_void,
+        text: *const ::std::os::raw::c_char,
+        size: size_t,
+    ),
+>;
+extern "C" {
+    pub fn stackpack_walk_print(
+        walk: *mut stackpack_walk,
+        space: *mut ::core::ffi::c_void,
+        size: size_t,
+        write: stackpack_write,
+        closure: *mut ::core::ffi::c_void,
+    ) -> stackpack_walk_answer;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
