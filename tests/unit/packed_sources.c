@@ -404,3 +404,72 @@ TEST(a_table) {
     free(bytes);
   }
 }
+
+/* ---- A walk ---- */
+
+struct text {
+  char bytes[400];
+  size_t size;
+};
+
+static void add_text(void *closure, const char *piece, size_t size) {
+  struct text *text = closure;
+  ck_assert_uint_lt(text->size + size, sizeof text->bytes);
+  memcpy(text->bytes + text->size, piece, size);
+  text->size += size;
+}
+
+/* Two functions wait in frames of three words: the first has inlined frames, and the second none. */
+static uint8_t *pack_two(size_t *size) {
+  enum { FRAME = 24 };
+  struct program program = {0};
+  struct safepoints table = {0};
+  intern_add(&table.lists, NULL, 0);
+  const uint32_t live = safepoints_add_live(&table, NULL, 0, 0);
+  const uint32_t outer = place(&program, "outer", "outer.c", 4, 0);
+  const uint32_t sources[] = {place(&program, "inlined", "inline.h", 0, outer), 0};
+  for (uint32_t i = 0; i < 2; i++) {
+    const uint64_t start = 0x1000 + 0x100 * i;
+    const struct safepoint_function function = {
+        .address = start, .end = start + 0x20, .frame_size = FRAME};
+    ck_assert(safepoints_add_function(&table, function));
+    ck_assert(safepoints_add_record(
+        &table, (struct safepoint){
+                    .address = start + 0x10, .function = i, .live = live, .source = sources[i]}));
+  }
+  ck_assert(safepoints_finish(&table));
+  table.sources = program.sources;
+  uint8_t *bytes = pack(&table, size);
+  table.sources = (struct sources){0};
+  safepoints_free(&table);
+  program_free(&program);
+  return bytes;
+}
+
+/* A walk is printed in the form that people know; a frame without names or without room for them is
+ * an address. */
+TEST(a_trace) {
+  size_t size;
+  uint8_t *bytes = pack_two(&size);
+  struct stackpack_table table;
+  ck_assert_int_eq(stackpack_table_open(&table, bytes, size, 0x200000), STACKPACK_OK);
+  const struct stackpack_walker walker = {.table = &table};
+  uintptr_t words[8] = {[3] = 0x1110, [7] = 0x9999};
+  const struct stackpack_stack stack = {(uintptr_t)words, (uintptr_t)(words + 8)};
+  const struct stackpack_context context =
+      stackpack_context_at_call(0x1010, (uintptr_t)words, NULL);
+  uint64_t space[32];
+  for (int has_space = 0; has_space < 2; has_space++) {
+    struct stackpack_walk walk;
+    struct text text = {0};
+    stackpack_walk_start(&walk, &walker, stack, &context);
+    ck_assert_int_eq(
+        stackpack_walk_print(&walk, space, has_space ? sizeof space : 0, add_text, &text),
+        STACKPACK_WALK_END);
+    ck_assert_str_eq(text.bytes, has_space ? "#0  inlined at inline.h\n"
+                                             "      (inlined into outer at outer.c:4)\n"
+                                             "#1  0x1110\n"
+                                           : "#0  0x1010\n#1  0x1110\n");
+  }
+  free(bytes);
+}
