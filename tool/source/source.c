@@ -1,9 +1,8 @@
 /* source.c - see source.h.
  *
- * Reader and command share memory, which has the same addresses in both. The command writes a
- * question there, and the reader the answer. A byte through a socket tells the other one of it;
- * before the first question the reader sends one, when it has opened the debug information or found
- * why it can't be.
+ * Reader and command share memory at the same addresses. The command writes a question there, and
+ * the reader the answer. A byte through a socket wakes the other one; before the first question the
+ * reader sends one, when it has opened the debug information or failed.
  */
 #include "tool/source/source.h"
 

@@ -47,8 +47,8 @@ struct source_options {
 bool source_add_folder(void *options, const char *path, struct problem *problem);
 void source_options_close(struct source_options *options);
 
-/* Opens a program's source, if it is wanted: *source is NULL where it isn't, and where there is no
- * debug information, which is said. False, and a problem, if there is some that can't be used. */
+/* Opens a program's source, if it is wanted: *source is NULL if it is unwanted, and if there is no
+ * debug information, with a warning. False, and a problem, if the debug information is unusable. */
 bool source_open_wanted(const struct source_options *options, const struct image *image,
                         const char *path, struct source **source, struct problem *problem);
 
