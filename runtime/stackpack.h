@@ -145,6 +145,13 @@ enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, 
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
                                              struct stackpack_record *record);
 
+/* The first record at or after an address; STACKPACK_NOT_MANAGED, if there is none. From there,
+ * stackpack_table_record leads to the record before (index - 1) and to the next one. A look-up is
+ * faster where the address is a record's. For stack maps that are found by their place: the one
+ * that follows a pc, say. */
+enum stackpack_answer stackpack_table_from(const struct stackpack_table *table, uint64_t address,
+                                           struct stackpack_record *record);
+
 /* The start of the record's function. Takes about as long as a look-up. */
 uint64_t stackpack_record_function(const struct stackpack_record *record);
 
@@ -278,7 +285,19 @@ struct stackpack_details {
  * details of its own. */
 size_t stackpack_details_space(const struct stackpack_table *table);
 
-/* Reads a record's details. `space` (8-aligned, at least stackpack_details_space bytes, may be NULL
+/* Reads a record's details. A record is found by its ID in an array of the caller's, of all records
+ * or of the ones in use:
+ *
+ *   for (uint32_t i = 0; i < stackpack_table_records(table); i++)
+ *     if (stackpack_table_record(table, i, &record) == STACKPACK_FOUND &&
+ *         stackpack_record_details(&record, space, decompress, &details) && details.id < count)
+ *       by_id[details.id] = i; // for stackpack_table_record
+ *
+ * A patch point's space is the code from its address on; its size is the one that the compiler gave
+ * to llvm.experimental.patchpoint. Its locations, as a stack map's, are those of
+ * stackpack_locations, and its live-outs are the registers that the patched code must keep.
+ *
+ * `space` (8-aligned, at least stackpack_details_space bytes, may be NULL
  * if that is 0) holds the decoded block: *details points into it. decompress may be NULL if that is
  * 0. Safe in a signal handler if decompress is. Returns false where the table is damaged. */
 bool stackpack_record_details(const struct stackpack_record *record, void *space,
@@ -416,7 +435,7 @@ void stackpack_leave(struct stackpack_process *process, unsigned ticket);
  *           STACKPACK_OK)
  *     abort(); // else the function may run
  *   ...
- *   for (each function that no thread runs any more)
+ *   for (each function that no thread runs any more, or waits in)
  *     stackpack_process_remove(&process, its text);
  *   stackpack_process_wait(&process); // once for all of them
  *   for (each of them) { stackpack_memory_close(&function->memory); free its text }
@@ -773,6 +792,23 @@ typedef void stackpack_write(void *closure, const char *text, size_t size);
  * programs. Returns the answer that ended the walk. */
 enum stackpack_walk_answer stackpack_walk_print(struct stackpack_walk *walk, void *space,
                                                 size_t size, stackpack_write *write, void *closure);
+
+/* The value of a location in the frame at hand: of deopt state, or of a stack map or patch point.
+ *
+ *   constant   the constant, sign-extended
+ *   direct     the address of the stack object
+ *   indirect   the bytes of the spill slot; and
+ *   register   those of the register: location->size of them, up to 8, zero-extended
+ *
+ * False: the register is unknown, the slot is out of bounds, or the value has another size
+ * (stackpack_walk_address leads to a vector's slot). A deoptimiser goes on with the values of
+ * stackpack_record_details:
+ *
+ *   for (size_t i = 0; i < details.deopt_count; i++)
+ *     if (!stackpack_walk_value(&walk, &details.deopt[i], &values[i])) ...
+ */
+bool stackpack_walk_value(const struct stackpack_walk *walk,
+                          const struct stackpack_location *location, uint64_t *value);
 
 /* ---- Global roots ---- */
 

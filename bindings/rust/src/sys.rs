@@ -79,6 +79,13 @@ extern "C" {
     ) -> stackpack_answer;
 }
 extern "C" {
+    pub fn stackpack_table_from(
+        table: *const stackpack_table,
+        address: u64,
+        record: *mut stackpack_record,
+    ) -> stackpack_answer;
+}
+extern "C" {
     pub fn stackpack_record_function(record: *const stackpack_record) -> u64;
 }
 extern "C" {
@@ -527,6 +534,13 @@ extern "C" {
         write: stackpack_write,
         closure: *mut ::core::ffi::c_void,
     ) -> stackpack_walk_answer;
+}
+extern "C" {
+    pub fn stackpack_walk_value(
+        walk: *const stackpack_walk,
+        location: *const stackpack_location,
+        value: *mut u64,
+    ) -> bool;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
