@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/image/clean.h"
 #include "tool/image/names.h"
+#include "tool/objects/opened.h"
 #include "tool/print/frame_table.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
@@ -17,7 +18,8 @@
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
-    "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
+    "Prints the stack maps of a program (packed or not), of an object or an archive,\n"
+    "ordered by address.\n\n"
     "      --function=PATTERN    only of functions with a matching name\n"
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
@@ -32,6 +34,7 @@ struct group {
 
 struct dump {
   const struct safepoints *table;
+  const struct pieces *pieces;
   struct names names;
   bool *is_selected;     /* by record; owned */
   struct source *source; /* NULL: unwanted, or absent */
@@ -51,7 +54,8 @@ static void take_record(struct dump *dump, uint32_t record) {
                         sizeof *group->views);
   if (group->capacity > before)
     memset(group->views + before, 0, (group->capacity - before) * sizeof *group->views);
-  record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record]);
+  record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record],
+                   dump->pieces);
 }
 
 static const char *name_of(const struct dump *dump, const struct record_view *view) {
@@ -90,7 +94,7 @@ static int place_width(const struct dump *dump) {
 
 static void print_place(const struct dump *dump, const struct record_view *view) {
   char address[32], offset[32];
-  snprintf(address, sizeof address, "0x%" PRIx64, view->address);
+  snprintf(address, sizeof address, "0x%" PRIx64, piece_offset(view->piece, view->address));
   snprintf(offset, sizeof offset, "+0x%" PRIx64, view->address - view->function);
   style_begin(dump->text.is_coloured, STYLE_PLACE);
   printf("  %*s %*s", dump->address_width, address, OFFSET_WIDTH, offset);
@@ -158,7 +162,8 @@ static void print_group(struct dump *dump) {
   const unsigned place = (unsigned)place_width(dump);
   const unsigned width = dump->width > place ? dump->width - place : dump->width;
   frame_table_lay_out(&dump->frame, group->views, group->count, dump->text.machine);
-  printf("0x%" PRIx64 " ", group->views->function);
+  piece_print(group->views->piece, group->views->function);
+  putchar(' ');
   record_text_function(&dump->text, name_of(dump, group->views));
   record_text_frame_size(group->views->frame_size);
   printf(", %zu record%s\n", group->count, plural(group->count));
@@ -194,12 +199,24 @@ static void dump_text(struct dump *dump) {
 /* ---- Global roots ---- */
 
 /* Prints the addresses of variables, after all records. */
-static void dump_global_roots(const struct safepoints *table, bool json) {
+static void dump_global_roots(const struct dump *dump, bool json) {
+  const struct safepoints *table = dump->table;
   if (!json && table->global_root_count > 0)
     printf("%s%" PRIu32 " global root%s\n", table->record_count > 0 ? "\n" : "",
            table->global_root_count, plural(table->global_root_count));
-  for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++)
-    printf(json ? "{\"global_root\":%" PRIu64 "}\n" : "  0x%" PRIx64 "\n", table->global_roots[i]);
+  for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++) {
+    const uint64_t address = table->global_roots[i];
+    const struct piece *piece = pieces_find(dump->pieces, address);
+    if (json) {
+      printf("{\"global_root\":%" PRIu64, piece_offset(piece, address));
+      piece_print_json(piece);
+      puts("}");
+    } else {
+      printf("  ");
+      piece_print(piece, address);
+      putchar('\n');
+    }
+  }
 }
 
 /* ---- The command ---- */
@@ -214,7 +231,8 @@ struct dump_options {
 
 /* All records are printed, even if the debug information turns out to be broken. */
 static bool print_records(struct dump *dump, const struct dump_options *options,
-                          const struct program *program, struct problem *problem) {
+                          const struct opened *opened, struct problem *problem) {
+  const struct program *program = &opened->program;
   const bool json = options->format == FORMAT_JSON;
   const bool ok =
       source_open_wanted(&options->source, &program->image, program->path, &dump->source, problem);
@@ -223,11 +241,11 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
   else
     dump_text(dump);
   if (options->selection.count == 0)
-    dump_global_roots(dump->table, json);
+    dump_global_roots(dump, json);
   return ok && source_check(dump->source, problem);
 }
 
-/* Records are sorted: the last one's address is the widest. */
+/* Records are sorted: the last one's address is the widest, and of objects no offset is wider. */
 static int address_width(const struct safepoints *table) {
   if (table->record_count == 0)
     return 0;
@@ -235,32 +253,35 @@ static int address_width(const struct safepoints *table) {
 }
 
 static bool dump_program(struct dump *dump, const struct dump_options *options,
-                         const struct program *program, struct problem *problem) {
+                         struct opened *opened, struct problem *problem) {
+  const struct program *program = &opened->program;
   const struct safepoints *table = &program->loaded.table;
   dump->table = table;
+  dump->pieces = &opened->pieces;
   dump->with_source = options->source.is_wanted;
   dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
   dump->width = style_columns();
   dump->address_width = address_width(table);
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
   names_open(&dump->names, &program->image);
-  return selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
-         print_records(dump, options, program, problem);
+  return selection_apply(&options->selection, table, &opened->pieces, &dump->names,
+                         dump->is_selected, problem) &&
+         print_records(dump, options, opened, problem);
 }
 
 static int dump_file(const char *path, const struct dump_options *options) {
   struct problem problem = {0};
-  struct program program;
+  struct opened opened;
   struct dump dump = {0};
-  const bool ok = program_open(&program, path, &options->load, &problem) &&
-                  dump_program(&dump, options, &program, &problem);
+  const bool ok = opened_open(&opened, path, &options->load, &problem) &&
+                  dump_program(&dump, options, &opened, &problem);
   source_close(dump.source);
   for (size_t i = 0; i < dump.group.capacity; i++)
     record_view_close(&dump.group.views[i]);
   free(dump.group.views);
   free(dump.is_selected);
   names_close(&dump.names);
-  program_close(&program);
+  opened_close(&opened);
   if (!ok)
     problem_print(&problem, path);
   return ok ? EXIT_DONE : EXIT_UNUSABLE;
