@@ -30,9 +30,8 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.S
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-SELF_TESTS := $(addprefix $(BUILD)/tests/unit/,process file memory)
-$(SELF_TESTS): $(BUILD)/tests/unit/process_stackmap.o
-$(SELF_TESTS): LDFLAGS += -no-pie
+$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/process_stackmap.o
+$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: LDFLAGS += -no-pie
 
 -include $(UNIT_OBJECTS:.o=.d) $(RANDOM_PROGRAM).d
 
