@@ -19,7 +19,7 @@ COMMANDS = {"./install-deps.sh", "cc", "clang", "export", "gcc", "ld.lld", "llc"
 PRELUDE = r"""
 sudo() { "$@"; }
 ldconfig() { :; }
-command -v llvm-bolt >bolt || llvm-bolt() { cp app app.bolt; } # install-deps.sh leaves it out
+command -v llvm-bolt >/dev/null || llvm-bolt() { cp app app.bolt; } # install-deps.sh leaves it out
 make() {
   if [[ -e Makefile ]]; then command make "$@"; else command make -n -C "$TOP" BUILD="$BUILD" LLVM="$LLVM" "$@"; fi
 }
