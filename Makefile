@@ -11,7 +11,7 @@
 #   make lint format clean
 #
 # Options: CC, CFLAGS, BUILD (the output folder), LLVM (the prefix of an LLVM of 18 or newer, for samples
-# and tests), SANITIZE=1 (address and undefined-behaviour sanitizers), WERROR=1.
+# and tests), SANITIZE=1 (address and undefined-behaviour sanitizers, and assertions), ASSERTIONS=1, WERROR=1.
 
 BUILD ?= build
 CC ?= cc
@@ -26,6 +26,12 @@ VERSION := $(shell sed -n 's/^\#define STACKPACK_VERSION "\(.*\)"/\1/p' runtime/
 FLAGS := -std=c17 -Wall -Wextra -fno-strict-aliasing -D_GNU_SOURCE -fPIC -fvisibility=hidden -I. -MMD -MP
 ifdef WERROR
 FLAGS += -Werror
+endif
+# Assertions say facts about this code, never about input: tests and fuzzers have them, releases don't.
+ifndef ASSERTIONS
+ifndef SANITIZE
+FLAGS += -DNDEBUG
+endif
 endif
 ifdef SANITIZE
 FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer

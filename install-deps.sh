@@ -1,15 +1,22 @@
 #!/bin/bash
-# Installs what stackpack's build, samples and tests need, from the distribution's own packages:
-# Debian 12 and 13, Ubuntu 24.04. Runs as root or through sudo. Where everything is there already it changes nothing.
+# install-deps.sh [build|test|all] - installs what stackpack needs, from the distribution's own packages: Debian 12 and 13,
+# Ubuntu 24.04. Runs as root or through sudo. Where everything is there already it changes nothing.
+#
+#   build    for the command, the library, the samples and `make demo`
+#   test     for `make check`, `make bench`, `make lint` and `make deb`
+#   all      for both: the default
 set -eu
 export LC_ALL=C
 
-packages=(
+build=(
   build-essential pkg-config                    # the build, by gcc and make
   libelf-dev libdw-dev libdwarf-dev libiberty-dev libzstd-dev libxxhash-dev libzydis-dev libjansson-dev
+)
+test=(
   clang                                         # a second compiler: the distribution's default
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests
+  abigail-tools                                 # the library's binary interface
   musl-tools binutils mold elfutils patchelf gdb valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
   tcl xz-utils                                  # `make corpus`, and what `make bench` compares with
@@ -19,17 +26,18 @@ packages=(
   g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
   bash-completion zsh fish mandoc               # the completions and manual pages are tried in what reads them
   debhelper lintian                             # `make deb`
-  rustc bindgen rustfmt                         # the bindings for Rust
+  rustc cargo bindgen rustfmt                   # the bindings for Rust
 )
 oldest_llvm=18
+part=${1:-all}
 
 fail() {
   echo "install-deps.sh: $*" >&2
   exit 1
 }
 
-llvm_packages() { # VERSION
-  echo "clang-$1 llvm-$1 llvm-$1-dev lld-$1 libclang-rt-$1-dev"
+llvm_packages() { # VERSION: clang and lld link managed code; a pass is built with llvm-dev; sanitizers are of the tests
+  echo "clang-$1 llvm-$1 llvm-$1-dev lld-$1$([[ $part == build ]] || echo " libclang-rt-$1-dev")"
 }
 
 # Whether the package lists offer every one of the packages.
@@ -58,10 +66,17 @@ newest_llvm() {
 # shellcheck disable=SC1091 # the system's file
 distribution=$(. /etc/os-release && echo "$ID ${VERSION_ID-}")
 case $distribution in
-"debian 12") packages+=(chromium chromium-driver) ;; # tests look at the pages of `stackpack report`
-"debian 13") packages+=(chromium chromium-driver binutils-gold) ;; # where it isn't a part of binutils any more
+"debian 12") test+=(chromium chromium-driver) ;; # tests look at the pages of `stackpack report`
+"debian 13") test+=(chromium chromium-driver binutils-gold) ;; # where it isn't a part of binutils any more
 "ubuntu 24.04") ;; # has no package of a browser, but a snap: these tests are skipped
 *) fail "unknown distribution '$distribution' (known: Debian 12 and 13, Ubuntu 24.04)" ;;
+esac
+
+case $part in
+build) packages=("${build[@]}") ;;
+test) packages=("${test[@]}") ;;
+all) packages=("${build[@]}" "${test[@]}") ;;
+*) fail "no part '$part' (build, test or all)" ;;
 esac
 
 root=()

@@ -4,6 +4,7 @@
 
 #include "format/bits.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 /* Makes room for `count` items of `size` bytes in the array *items (owned by the caller: free),
  * with room for *capacity. False if memory runs out; the array is unchanged then. */
 static inline bool array_make_room(void **items, size_t *capacity, size_t count, size_t size) {
+  assert(size > 0 && (*items != NULL || *capacity == 0));
   if (count <= *capacity)
     return true;
   const size_t larger = count * 2 + 64;

@@ -1,6 +1,7 @@
 /* bits.c - the growing side of bits.h: strings of bits for the encoder. */
 #include "format/bits.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void bit_writer_free(struct bit_writer *writer) {
@@ -30,6 +31,7 @@ static bool bit_writer_reserve(struct bit_writer *writer, uint64_t bytes) {
 }
 
 void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
+  assert(width <= 64);
   if (width > 56) {
     bit_writer_put(writer, value & UINT32_MAX, 32);
     bit_writer_put(writer, value >> 32, width - 32);
@@ -44,12 +46,14 @@ void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
 }
 
 void bit_writer_varint(struct bit_writer *writer, uint64_t number) {
+  assert(writer->size % 8 == 0);
   for (; number >= 0x80; number >>= 7)
     bit_writer_put(writer, number | 0x80, 8);
   bit_writer_put(writer, number, 8);
 }
 
 void bit_writer_align_before(struct bit_writer *writer, uint64_t size, unsigned unit) {
+  assert(unit == 8 || unit == 16 || unit == 32);
   bit_writer_put(writer, 0, (unsigned)(-(writer->size + size) % unit));
 }
 
@@ -58,6 +62,7 @@ void bit_writer_align(struct bit_writer *writer, unsigned unit) {
 }
 
 void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t size) {
+  assert(writer->size % 8 == 0);
   if (size == 0 || !bit_writer_reserve(writer, size))
     return;
   memcpy(writer->bytes + writer->size / 8, bytes, size);

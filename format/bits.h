@@ -9,6 +9,7 @@
 #ifndef STACKPACK_BITS_H
 #define STACKPACK_BITS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ static inline unsigned bits_for_count(uint64_t count) {
 
 /* The same for all numbers up to `number` < 2^63. */
 static inline unsigned bits_for_number(uint64_t number) {
+  assert(number >> 63 == 0);
   return 63 ^ (unsigned)__builtin_clzll(number << 1 | 1);
 }
 
@@ -68,6 +70,7 @@ static inline uint16_t bits_load16(const uint8_t *bytes) {
 
 /* A number of 1 to 8 bytes; 8 are readable. */
 static inline uint64_t bits_load(const uint8_t *bytes, unsigned size) {
+  assert(size <= 8);
   return bits_load64(bytes) & bits_low_mask(size * 8);
 }
 
@@ -78,12 +81,14 @@ static inline uint64_t bits_from(const uint8_t *bytes, uint64_t position) {
 
 /* The field of `width` (0 to 57) bits at bit `position`. */
 static inline uint64_t bits_at(const uint8_t *bytes, uint64_t position, unsigned width) {
+  assert(width <= 57);
   return bits_from(bytes, position) & (((uint64_t)1 << width) - 1);
 }
 
 /* The number of the first `count` (at most 16) bytes that are less than `value`. They ascend, and
  * all are compared at once. */
 static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
+  assert(count <= 16);
 #if defined __SSE2__
   const __m128i numbers = _mm_loadu_si128((const __m128i *)bytes);
   const __m128i largest = _mm_max_epu8(numbers, _mm_set1_epi8((char)value));
@@ -105,6 +110,7 @@ static inline unsigned bits_bytes_below(const uint8_t *bytes, unsigned count, ui
 
 /* The same of at most 32 bytes; all 32 must be readable. */
 static inline unsigned bits_more_bytes_below(const uint8_t *bytes, unsigned count, uint8_t value) {
+  assert(count <= 32);
 #if defined __SSE2__
   const __m128i values = _mm_set1_epi8((char)value);
   const __m128i low = _mm_loadu_si128((const __m128i *)bytes);
@@ -155,6 +161,10 @@ static inline bool bits_varint(const uint8_t **bytes, const uint8_t *end, uint64
   }
   return false;
 }
+
+/* Signed numbers as unsigned ones, small for numbers near 0: 0, -1, 1, -2 become 0, 1, 2, 3. */
+static inline uint64_t bits_zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
+static inline uint64_t bits_unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
 
 /* A string of bits that grows. When memory runs out, `failed` is set and it stops growing. */
 struct bit_writer {

@@ -9,6 +9,13 @@
 /* XXH3 (64 bits). */
 uint64_t checksum64(const void *bytes, size_t size);
 
+/* A hash of the same family with a seed that differs from run to run: for hash tables, so that no
+ * file can have keys that were chosen to collide. No result depends on it. */
+uint64_t checksum64_seeded(const void *bytes, size_t size);
+
+/* A random odd number, another in each run. */
+uint64_t checksum_seed(void);
+
 /* XXH32 of two strings, one after the other, with four bytes of 0 between them. */
 uint32_t checksum32_around_zeros(const void *bytes, size_t size, const void *others,
                                  size_t other_size);

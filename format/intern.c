@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/checksum.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ void intern_free(struct intern *set) {
 }
 
 static uint32_t intern_hash(const uint64_t *words, uint64_t count) {
-  return (uint32_t)checksum64(words, count * sizeof *words);
+  return (uint32_t)checksum64_seeded(words, count * sizeof *words);
 }
 
 static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {
@@ -73,6 +74,8 @@ static bool intern_grow(struct intern *set, uint64_t count) {
 uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
   if (!intern_grow_slots(set) || !intern_grow(set, count))
     return INTERN_FAILED;
+  assert(set->count <= set->slot_mask); /* a slot is free, so that the search ends */
+  assert(count == 0 || words + count <= set->words || words >= set->words + set->words_capacity);
   const uint32_t hash = intern_hash(words, count);
   uint32_t place = hash & set->slot_mask;
   for (; set->slots[place] != 0; place = (place + 1) & set->slot_mask) {

@@ -60,7 +60,7 @@ enum packed_part {
   PACKED_PARTS_KNOWN, /* one more than the last that a reader must support */
   PACKED_PARTS_OPTIONAL = 32,
   PACKED_FRAMES = 32,  /* facts of frames (frames.h): their own format */
-  PACKED_SOURCES = 33, /* reserved for source positions */
+  PACKED_SOURCES = 33, /* source positions (sources.h): likewise */
   PACKED_PARTS,        /* one more than the last */
 };
 
@@ -141,8 +141,9 @@ struct packed_table {
   int64_t code_end; /* as the header has it */
   const uint8_t *directory, *leaves, *references, *layouts, *frame_sizes, *classes, *list_starts,
       *lists;
-  const uint8_t *exceptions, *details, *roots;
+  const uint8_t *exceptions, *details, *roots, *sources;
   uint64_t leaves_size, layouts_size, lists_size, details_size, roots_size;
+  uint64_t sources_size; /* 0: there are none. sources_open opens them, once they are asked for */
   uint32_t leaf_count, record_count, stretch_count, function_count;
   uint32_t frame_size_count, class_count, list_count, exception_count;
   struct packed_form form;
@@ -154,6 +155,7 @@ struct packed_table {
   uint32_t frame_mask, first_mask, next_mask;
   uint32_t varying_from; /* UINT32_MAX without facts of frames */
   uint16_t machine;
+  bool is_raw; /* set by those who have encoded raw stack maps into memory */
   bool has_frames;
   struct frames_part frames; /* functions are stretches there */
   uint64_t frames_size;      /* in bytes */

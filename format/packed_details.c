@@ -3,8 +3,6 @@
 
 enum { LENGTHS_SIZE = PACKED_STREAMS * 4 };
 
-static uint64_t unzigzag(uint64_t n) { return n >> 1 ^ -(n & 1); }
-
 static size_t align8(size_t size) { return (size + 7) & ~(size_t)7; }
 
 /* ---- The part ---- */
@@ -136,7 +134,7 @@ static void take_new_deopt(struct packed_block *block, uint64_t count) {
     block->bad = true;
   for (uint64_t i = 0; i < count && !block->bad; i++) {
     const uint8_t *head = take_head(block);
-    const uint64_t value = i == 0 ? 0 : unzigzag(take_varint(block, STREAM_DEOPT_STATES));
+    const uint64_t value = i == 0 ? 0 : bits_unzigzag(take_varint(block, STREAM_DEOPT_STATES));
     if (!block->bad)
       block->deopt[i] =
           (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
@@ -150,7 +148,7 @@ static void take_deopt(struct packed_block *block, struct packed_details *detail
   if (code != 0)
     take_new_deopt(block, code - 1);
   if (block->deopt_count > 0) {
-    block->first_value += unzigzag(take_varint(block, STREAM_FIRST_VALUES));
+    block->first_value += bits_unzigzag(take_varint(block, STREAM_FIRST_VALUES));
     block->deopt[0].value = (int64_t)block->first_value;
   }
   details->deopt_count = block->deopt_count;
@@ -169,7 +167,7 @@ static void take_live_outs(struct packed_block *block, struct packed_details *de
 
 static int32_t take_number(struct packed_block *block, enum packed_stream_number stream,
                            int32_t from) {
-  return (int32_t)((uint32_t)from + (uint32_t)unzigzag(take_varint(block, stream)));
+  return (int32_t)((uint32_t)from + (uint32_t)bits_unzigzag(take_varint(block, stream)));
 }
 
 bool packed_block_next(struct packed_block *block, struct packed_details *details) {
@@ -177,7 +175,7 @@ bool packed_block_next(struct packed_block *block, struct packed_details *detail
   *details = (struct packed_details){
       .id = header->id, .calling_convention = header->calling_convention, .flags = header->flags};
   if ((header->columns & PACKED_COLUMN_ID) != 0)
-    details->id = block->id += unzigzag(take_varint(block, STREAM_IDS));
+    details->id = block->id += bits_unzigzag(take_varint(block, STREAM_IDS));
   if ((header->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
     details->calling_convention =
         take_number(block, STREAM_CONVENTIONS, header->calling_convention);

@@ -34,8 +34,9 @@ enum { ENCODER_GAP = UINT32_MAX };
 
 struct encoder {
   const struct safepoints *table;
-  packed_compress *compress; /* NULL: details are stored uncompressed */
-  bool is_quick;             /* rather soon than small */
+  packed_compress *compress;               /* NULL: details are stored uncompressed */
+  bool is_quick;                           /* rather soon than small */
+  bool (*write_sources)(struct encoder *); /* NULL: without source positions */
   uint64_t address, text_start;
   struct packed_header header; /* each step fills in the fields about its parts */
   struct bit_writer parts[PACKED_PARTS];
@@ -76,5 +77,8 @@ bool packed_write_numbers(struct encoder *encoder); /* of locations and lists */
 bool packed_write_layouts(struct encoder *encoder);
 bool packed_write_leaves(struct encoder *encoder); /* and the directory */
 bool packed_write_details(struct encoder *encoder);
+
+/* All of them: packed_write and packed_write_quickly. */
+const char *packed_write_with(struct encoder *encoder, uint8_t **bytes, size_t *size);
 
 #endif

@@ -156,6 +156,8 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->details_size = parts->sizes[PACKED_DETAILS];
   table->roots = parts->at[PACKED_GLOBAL_ROOTS];
   table->roots_size = parts->sizes[PACKED_GLOBAL_ROOTS];
+  table->sources = parts->at[PACKED_SOURCES];
+  table->sources_size = parts->sizes[PACKED_SOURCES];
 }
 
 /* Whether so many starts can be read from any place in the leaves on: not in a table of a few

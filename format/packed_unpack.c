@@ -6,6 +6,7 @@
 #include "format/array.h"
 #include "format/packed_live.h"
 #include "format/packed_write.h"
+#include "format/sources_unpack.h"
 
 #include <stdlib.h>
 
@@ -22,6 +23,8 @@ struct unpacker {
   uint32_t *functions;       /* by stretch: the function's number; UINT32_MAX: a gap */
   uint64_t *words;           /* of a live set, or of a list */
   size_t words_capacity;
+  struct sources_part sources_part;
+  struct sources_unpacker sources;
 };
 
 static bool broken(struct unpacker *unpacker, const char *error) {
@@ -289,6 +292,32 @@ static bool unpack_frame(struct unpacker *unpacker, const struct packed_record *
   return record->frame != 0 || no_memory(unpacker);
 }
 
+/* ---- Sources ---- */
+
+static bool answer_sources(struct unpacker *unpacker, enum sources_unpacked answer) {
+  if (answer == SOURCES_NO_MEMORY)
+    return no_memory(unpacker);
+  return answer == SOURCES_UNPACKED || broken(unpacker, "broken source positions");
+}
+
+static bool open_sources(struct unpacker *unpacker) {
+  const struct packed_table *packed = unpacker->packed;
+  if (packed->sources_size == 0)
+    return true;
+  if (!sources_open(&unpacker->sources_part, packed->sources, packed->sources_size,
+                    packed->stretch_count))
+    return answer_sources(unpacker, SOURCES_BROKEN);
+  return answer_sources(unpacker, sources_unpack_open(&unpacker->sources, &unpacker->sources_part,
+                                                      &unpacker->table->sources));
+}
+
+static bool unpack_source(struct unpacker *unpacker, const struct packed_record *packed_record,
+                          struct safepoint *record) {
+  return unpacker->packed->sources_size == 0 ||
+         answer_sources(unpacker, sources_unpack(&unpacker->sources, packed_record->stretch,
+                                                 packed_record->position, &record->source));
+}
+
 /* ---- All ---- */
 
 static bool unpack_records(struct unpacker *unpacker) {
@@ -307,6 +336,7 @@ static bool unpack_records(struct unpacker *unpacker) {
     last = offset;
     if (!unpack_live(unpacker, &packed_record, &record) || !unpack_details(unpacker, i, &record) ||
         !unpack_frame(unpacker, &packed_record, &record) ||
+        !unpack_source(unpacker, &packed_record, &record) ||
         !safepoints_add_record(unpacker->table, record))
       return false;
   }
@@ -343,7 +373,8 @@ static bool unpack(struct unpacker *unpacker) {
   if (unpacker->space == NULL || unpacker->functions == NULL)
     return no_memory(unpacker);
   return check_leaves(unpacker) && check_order(unpacker) && check_frames(unpacker) &&
-         unpack_functions(unpacker) && unpack_records(unpacker) && unpack_global_roots(unpacker);
+         open_sources(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
+         unpack_global_roots(unpacker);
 }
 
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
@@ -365,6 +396,7 @@ bool packed_unpack(const struct packed_table *packed, packed_decompress *decompr
   free(unpacker->space);
   free(unpacker->functions);
   free(unpacker->words);
+  sources_unpack_close(&unpacker->sources);
   free(unpacker);
   return ok && safepoints_finish(table);
 }

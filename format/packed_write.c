@@ -9,6 +9,7 @@
 #include "format/packed_encoder.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static bool fail(struct encoder *encoder, const char *error) {
@@ -99,6 +100,7 @@ static void cut_text(struct encoder *encoder) {
     const struct safepoint_function *function = &table->functions[i];
     reach = function->end > reach ? function->end : reach;
     const uint64_t end = managed_end(encoder, i, reach) - encoder->text_start;
+    assert(function->address - encoder->text_start <= end);
     encoder->functions[i].stretch = header->stretches;
     encoder->stretches[header->stretches++].offset = function->address - encoder->text_start;
     if (i + 1 == table->function_count)
@@ -110,6 +112,8 @@ static void cut_text(struct encoder *encoder) {
     start_bits |= encoder->stretches[i].offset;
   for (uint32_t i = 0; i < table->record_count; i++)
     record_bits |= table->records[i].address - encoder->text_start;
+  assert(header->stretches <= 2 * table->function_count);
+  assert(IS_SORTED(encoder->stretches, header->stretches, offset));
   header->start_shift = common_shift(start_bits);
   header->record_shift = common_shift(record_bits);
 }
@@ -197,6 +201,7 @@ static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
   const size_t varying = encoder->header.varying_from;
   const size_t first = encoder->varies[function] ? varying : 0;
   const size_t end = encoder->varies[function] ? encoder->frame_size_count : varying;
+  assert(first < end);
   return first + search_words_below(encoder->frame_sizes + first, end - first,
                                     encoder->table->functions[function].frame_size);
 }
@@ -224,6 +229,8 @@ static bool collect_sequences(struct encoder *encoder) {
   }
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
+    assert(encoder->positions[i] < encoder->functions[record->function].by_rule +
+                                       encoder->functions[record->function].extra);
     encoder->sequences[encoder->functions[record->function].sequence + 1 + encoder->positions[i]] =
         record->live;
   }
@@ -291,6 +298,7 @@ static void number_layouts(struct encoder *encoder, const struct encoder_layout 
   for (uint32_t i = 0; i < functions; i++) {
     uint32_t *layout = &encoder->stretches[encoder->functions[i].stretch].layout;
     uint32_t *number = &numbers[*layout];
+    assert(*layout < functions);
     if (*number == UINT32_MAX) {
       *number = encoder->layout_count;
       encoder->layouts[encoder->layout_count++] = sorted[*layout];
@@ -323,6 +331,7 @@ static void write_global_roots(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   struct bit_writer *out = &encoder->parts[PACKED_GLOBAL_ROOTS];
   const uint64_t *roots = table->global_roots;
+  assert(search_is_sorted(roots, table->global_root_count, sizeof *roots, 0));
   uint64_t bits = 0;
   if (table->global_root_count == 0)
     return;
@@ -375,7 +384,9 @@ static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t 
 
 /* Puts header, entries and parts one after the other; sizes and checksums are set last. */
 static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
+  static const uint8_t padding[BITS_PADDING] = {0};
   struct packed_header *header = &encoder->header;
+  assert(out->size == 0);
   bit_writer_bytes(out, header, sizeof *header);
   for (uint32_t i = 0; i < PACKED_PARTS; i++)
     if (!put_entry(encoder, out, i, bits_to_bytes(encoder->parts[i].size)))
@@ -384,7 +395,7 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
   header->part_count = (uint16_t)((header->header_size - sizeof *header) / PACKED_ENTRY_SIZE);
   for (uint32_t i = 0; i < PACKED_PARTS; i++)
     bit_writer_append(out, &encoder->parts[i]);
-  bit_writer_put(out, 0, 8 * BITS_PADDING);
+  bit_writer_bytes(out, padding, sizeof padding);
   if (out->failed)
     return no_memory(encoder);
   header->size = out->size / 8;
@@ -397,6 +408,7 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
 }
 
 static bool encode(struct encoder *encoder, struct bit_writer *out) {
+  assert(safepoints_are_finished(encoder->table));
   static bool (*const steps[])(struct encoder *) = {
       plan_functions,       write_frame_sizes,    collect_sequences,   share_layouts,
       packed_write_numbers, packed_write_layouts, packed_write_leaves,
@@ -423,10 +435,12 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   if (!packed_write_details(encoder))
     return no_memory(encoder);
   write_global_roots(encoder);
+  if (encoder->write_sources != NULL && !encoder->write_sources(encoder))
+    return no_memory(encoder);
   return write_frames(encoder) && join_parts(encoder, out);
 }
 
-static const char *write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {
+const char *packed_write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {
   struct bit_writer out = {0};
   const bool ok = encode(encoder, &out);
   owned_free(&encoder->owned);
@@ -441,14 +455,8 @@ static const char *write_with(struct encoder *encoder, uint8_t **bytes, size_t *
   return NULL;
 }
 
-const char *packed_write(const struct safepoints *table, uint64_t address,
-                         packed_compress *compress, uint8_t **bytes, size_t *size) {
-  struct encoder encoder = {.table = table, .compress = compress, .address = address};
-  return write_with(&encoder, bytes, size);
-}
-
 const char *packed_write_quickly(const struct safepoints *table, uint64_t address, uint8_t **bytes,
                                  size_t *size) {
   struct encoder encoder = {.table = table, .address = address, .is_quick = true};
-  return write_with(&encoder, bytes, size);
+  return packed_write_with(&encoder, bytes, size);
 }

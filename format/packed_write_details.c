@@ -16,8 +16,6 @@ struct details_writer {
   struct bit_writer ends, blocks;
 };
 
-static uint64_t zigzag(uint64_t n) { return n << 1 ^ -(n >> 63); }
-
 static bool is_statepoint(const struct safepoints *table, const struct safepoint *record) {
   return safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
 }
@@ -113,12 +111,12 @@ static void put_deopt(struct details_writer *writer, const struct safepoint *rec
     const struct location location = safepoints_location(table, (uint32_t)deopt.words[i]);
     bit_writer_varint(states, head_number(&writer->streams[STREAM_DEOPT_HEADS], &location));
     if (i > 0)
-      bit_writer_varint(states, zigzag((uint64_t)location.value));
+      bit_writer_varint(states, bits_zigzag((uint64_t)location.value));
   }
   if (deopt.count > 0) {
     const struct location first = safepoints_location(table, (uint32_t)deopt.words[0]);
     bit_writer_varint(&writer->streams[STREAM_FIRST_VALUES],
-                      zigzag((uint64_t)first.value - *first_value));
+                      bits_zigzag((uint64_t)first.value - *first_value));
     *first_value = (uint64_t)first.value;
   }
 }
@@ -133,7 +131,7 @@ static void put_live_outs(struct details_writer *writer, const struct safepoint 
 }
 
 static uint64_t difference(int32_t a, int32_t b) {
-  return zigzag((uint64_t)((int64_t)a - (int64_t)b));
+  return bits_zigzag((uint64_t)((int64_t)a - (int64_t)b));
 }
 
 /* Fills the streams with records [from, to). */
@@ -146,7 +144,7 @@ static void put_records(struct details_writer *writer, uint32_t from, uint32_t t
     const struct safepoint *record = &writer->table->records[i];
     const bool plain = safepoints_kind(writer->table, record) == SAFEPOINT_STACKMAP;
     if ((header->columns & PACKED_COLUMN_ID) != 0)
-      bit_writer_varint(&writer->streams[STREAM_IDS], zigzag(record->id - id));
+      bit_writer_varint(&writer->streams[STREAM_IDS], bits_zigzag(record->id - id));
     id = record->id;
     if ((header->columns & PACKED_COLUMN_CALLING_CONVENTION) != 0)
       bit_writer_varint(&writer->streams[STREAM_CONVENTIONS],

@@ -9,7 +9,9 @@
  */
 #include "format/packed_write_groups.h"
 #include "format/array.h"
+#include "format/checksum.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define TOO_LARGE ((uint64_t)1 << 60) /* to be a group */
@@ -53,6 +55,7 @@ struct groups_writer {
   struct row_key *keys; /* a hash table, where only keys with this stamp count */
   uint32_t stamp;
   uint64_t keys_mask;
+  uint64_t seed;          /* an odd number that keys are multiplied by */
   uint64_t *live;         /* of each slot: a bit for each row, */
   bool *derived;          /* and whether it has a base other than itself in any */
   uint64_t *best;         /* of the first n slots: the size of their best groups, */
@@ -68,10 +71,12 @@ struct groups_writer {
 };
 
 static uint32_t base_of(const struct groups_writer *writer, uint32_t slot, uint32_t row) {
+  assert(slot < writer->sets->slots && row < writer->sets->rows);
   return writer->sets->bases[(size_t)slot * writer->sets->rows + row];
 }
 
 static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
+  assert(slot < writer->sets->slots);
   return writer->sets->locations[slot];
 }
 
@@ -80,6 +85,7 @@ static uint32_t location_of(const struct groups_writer *writer, uint32_t slot) {
 /* All slots of a layout distinguish all of its rows. */
 static void take_all(struct groups_writer *writer) {
   struct group *group = &writer->group;
+  assert(writer->sets->are_all && writer->sets->slots <= SLOTS_MAX);
   group->count = writer->sets->slots;
   for (uint32_t slot = 0; slot < group->count; slot++)
     group->slots[slot] = slot;
@@ -98,10 +104,11 @@ static void start_group(struct groups_writer *writer) {
 /* The row that joins a group's row and the base of one more slot. */
 static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t base) {
   const uint64_t key = (uint64_t)writer->rows[row] << 32 | base;
-  uint64_t at = (key * 0x9e3779b97f4a7c15u >> 32) & writer->keys_mask;
+  uint64_t at = (key * writer->seed >> 32) & writer->keys_mask;
   while (writer->keys[at].stamp == writer->stamp && writer->keys[at].key != key)
     at = (at + 1) & writer->keys_mask;
   if (writer->keys[at].stamp != writer->stamp) {
+    assert(writer->group.rows < writer->sets->rows);
     writer->samples[writer->group.rows] = row;
     writer->keys[at] = (struct row_key){key, writer->stamp, writer->group.rows++};
   }
@@ -111,6 +118,7 @@ static uint32_t refine_row(struct groups_writer *writer, uint32_t row, uint32_t 
 /* Adds a slot, and finds the rows anew. */
 static void add_slot(struct groups_writer *writer, uint32_t slot) {
   struct group *group = &writer->group;
+  assert(group->count < SLOTS_MAX);
   unsigned at = group->count++;
   for (; at > 0 && group->slots[at - 1] > slot; at--)
     group->slots[at] = group->slots[at - 1];
@@ -225,6 +233,7 @@ static void find_numbers(struct groups_writer *writer) {
     low = base < low ? base : low;
     high = base > high ? base : high;
   }
+  assert(low <= high); /* slots are in their locations' order */
   group->first = low;
   group->number_width = high == low ? 1 : bits_for_count((uint64_t)high - low + 1);
 }
@@ -420,6 +429,7 @@ static void choose_cuts(struct groups_writer *writer) {
 /* ---- Writing ---- */
 
 static void put_number(const struct group *group, uint32_t number, struct bit_writer *bodies) {
+  assert(number >= group->first && number - group->first <= bits_low_mask(group->number_width));
   bit_writer_put(bodies, number - group->first, group->number_width);
 }
 
@@ -485,7 +495,9 @@ static bool put_groups(struct groups_writer *writer, struct bit_writer *bodies,
   uint32_t from, to = writer->sets->slots;
   do {
     from = writer->cuts[to];
+    assert(from < to || to == 0);
     measure_slots(writer, from, to);
+    assert(writer->group.size != TOO_LARGE);
     struct group_head head = put_group(writer, bodies);
     head.has_next = from > 0;
     head.is_extended |= head.has_next;
@@ -507,7 +519,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
   size_t keys = 1;
   while (keys < 2 * rows)
     keys *= 2;
-  *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1};
+  *writer = (struct groups_writer){.sets = sets, .keys_mask = keys - 1, .seed = checksum_seed()};
   writer->keys =
       malloc(keys * sizeof *writer->keys + (live_words + slots) * sizeof(uint64_t) +
              (2 * slots + 5 * rows + bases + row_bases) * sizeof(uint32_t) + slots * sizeof(bool));

@@ -10,6 +10,7 @@
 #include "format/packed_encoder.h"
 #include "format/packed_write_groups.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -58,6 +59,7 @@ static int compare_live(const void *a, const void *b) {
 /* A list is a pair: of the number after the last location's, and as base a number for the list. */
 static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64_t item) {
   const struct encoder *encoder = writer->encoder;
+  assert(writer->rows < UINT32_MAX);
   if (safepoint_item_is_list(item))
     return (struct live_slot){
         .location = encoder->location_count,
@@ -192,6 +194,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
 /* Writes a layout except its heads, and adds these to `heads`. */
 static bool write_bodies(struct layouts_writer *writer, uint64_t number,
                          const struct encoder_layout *layout) {
+  assert(layout->count > 0); /* a frame size is first */
   const uint64_t positions = layout->count - 1;
   size_t next = 0;
   if (positions > UINT32_MAX || !collect_rows(writer, number, layout->words + 1, positions))
@@ -329,6 +332,7 @@ static void join_layouts(const struct layouts_writer *writer) {
       bit_writer_align_before(bits, head->positions_end - from, 8u << header->reference_shift);
     copy_bits(bits, &writer->bodies, from, head->positions_end);
     if (is_first) {
+      assert(layout < encoder->layout_count && bits->size % (8u << header->reference_shift) == 0);
       encoder->places[layout] = bits->size / 8;
       bit_writer_put(bits, encoder->layouts[layout++].words[0], header->frame_width);
     }
@@ -340,6 +344,7 @@ static void join_layouts(const struct layouts_writer *writer) {
     copy_bits(bits, &writer->bodies, head->positions_end, head->end);
     from = head->end;
   }
+  assert(layout == encoder->layout_count);
   bit_writer_align(bits, 8);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "format/packed_encoder.h"
 
+#include <assert.h>
+
 /* An entry of the directory: the number of each in the leaves before; */
 struct leaf_place {
   uint64_t full, index, stretch;
@@ -65,8 +67,9 @@ static void count_buckets(const struct encoder *encoder, struct buckets buckets[
   uint32_t first[MOST_SHIFT + 1] = {0};
   for (uint32_t i = 1; i <= count; i++) {
     const uint64_t differing =
-        i == count ? INT64_MAX : offset_of(encoder, i) ^ offset_of(encoder, i - 1);
-    const unsigned end = shift_below(bits_for_number(differing), MOST_SHIFT + 1);
+        i == count ? UINT64_MAX : offset_of(encoder, i) ^ offset_of(encoder, i - 1);
+    const uint64_t highest = differing < INT64_MAX ? differing : INT64_MAX;
+    const unsigned end = shift_below(bits_for_number(highest), MOST_SHIFT + 1);
     for (unsigned shift = LEAST_SHIFT; shift < end; shift++) {
       add_bucket(encoder, &buckets[shift], shift, i - first[shift]);
       first[shift] = i;
@@ -152,6 +155,7 @@ static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
   const unsigned low_bytes = low_bytes_for(header->bucket_shift, header->record_shift);
   const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
   const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
+  assert(from <= to && to <= header->records && entry->stretch <= entry[1].stretch);
   uint32_t counts[PACKED_BUCKETS];
   put_counts(encoder, from, to, counts);
   for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
@@ -192,6 +196,8 @@ static bool put_leaves(struct encoder *encoder, struct leaf_place *entries, uint
 
 static bool put_directory(struct encoder *encoder, const struct leaf_place *entries,
                           uint64_t leaves) {
+  assert(entries[leaves].index == encoder->header.records &&
+         entries[leaves].stretch == encoder->header.stretches);
   struct packed_header *header = &encoder->header;
   struct bit_writer *directory = &encoder->parts[PACKED_DIRECTORY];
   const struct leaf_place *end = &entries[leaves];
@@ -218,6 +224,7 @@ static void put_references(struct encoder *encoder) {
   const struct packed_header *header = &encoder->header;
   for (uint32_t i = 0; i < header->stretches; i++) {
     const uint32_t layout = encoder->stretches[i].layout;
+    assert(layout == ENCODER_GAP || layout < encoder->layout_count);
     put_number(&encoder->parts[PACKED_REFERENCES],
                layout == ENCODER_GAP ? UINT64_MAX
                                      : encoder->places[layout] >> header->reference_shift,

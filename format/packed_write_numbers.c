@@ -9,6 +9,8 @@
  */
 #include "format/packed_encoder.h"
 
+#include <assert.h>
+
 enum { GAP_MAX = 16 }; /* steps between neighbours in a class */
 
 /* A location that is used. Locations of one kind, register and size are a family, and may be in one
@@ -103,6 +105,7 @@ static bool number_classes(struct encoder *encoder, const struct used *used, str
       return false;
     for (size_t k = class->begin; k < class->end; k++) {
       const uint64_t offset = (uint64_t)used[k].value - (uint64_t)first->value;
+      assert(class->step == 0 ? offset == 0 : offset % class->step == 0);
       encoder->locations[used[k].number] =
           (uint32_t)(number + (class->step == 0 ? 0 : offset / class->step));
     }
@@ -143,8 +146,10 @@ static void write_lists(struct encoder *encoder) {
     bit_writer_put(&encoder->parts[PACKED_LIST_STARTS], lists->size / 8, 32);
     bit_writer_put(lists, key & 1, 8);
     bit_writer_varint(lists, list.count);
-    for (uint64_t k = 0; k < list.count; k++)
+    for (uint64_t k = 0; k < list.count; k++) {
+      assert(encoder->locations[list.words[k]] < encoder->location_count);
       bit_writer_varint(lists, encoder->locations[list.words[k]]);
+    }
   }
 }
 

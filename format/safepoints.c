@@ -5,6 +5,7 @@
 #include "format/bits.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ void safepoints_free(struct safepoints *table) {
   intern_free(&table->lists);
   intern_free(&table->live);
   intern_free(&table->frames);
+  sources_free(&table->sources);
   *table = (struct safepoints){0};
 }
 
@@ -32,6 +34,7 @@ bool safepoints_add_function(struct safepoints *table, struct safepoint_function
 }
 
 bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
+  assert(record.function < table->function_count);
   return (table->record_count + 1 < INTERN_FAILED &&
           ARRAY_ADD(table->records, table->record_count, table->record_capacity, record)) ||
          out_of_memory(table);
@@ -40,6 +43,7 @@ bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
 /* ---- Locations ---- */
 
 static const uint64_t *location_words(const struct safepoints *table, uint32_t number) {
+  assert(number < table->locations.count);
   return table->locations.words + (size_t)number * 2;
 }
 
@@ -277,11 +281,17 @@ static void count_records(struct safepoints *table) {
   }
 }
 
+bool safepoints_are_finished(const struct safepoints *table) {
+  return IS_SORTED(table->functions, table->function_count, address) &&
+         IS_SORTED(table->records, table->record_count, address);
+}
+
 bool safepoints_finish(struct safepoints *table) {
   if (!sort_functions(table))
     return false;
   sort_records(table);
   count_records(table);
+  assert(safepoints_are_finished(table));
   return true;
 }
 
@@ -289,6 +299,7 @@ bool safepoints_finish(struct safepoints *table) {
  * without the record, the function must reach past its address. */
 void safepoints_remove(struct safepoints *table, const bool *is_removed) {
   uint32_t kept = 0;
+  assert(safepoints_are_finished(table));
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint record = table->records[i];
     struct safepoint_function *function = &table->functions[record.function];
@@ -328,6 +339,7 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 
 void safepoints_set_ends(struct safepoints *table, const struct code_range *ranges, size_t count) {
   size_t started = 0; /* the number of ranges that start up to the function */
+  assert(safepoints_are_finished(table) && IS_SORTED(ranges, count, start));
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
     while (started < count && ranges[started].start <= function->address)
@@ -362,6 +374,9 @@ static bool any_starts(const struct code_ranges *ranges, uint64_t from, uint64_t
 void safepoints_close_gaps(struct safepoints *table, const struct code_ranges *unwound,
                            const struct code_ranges *named) {
   const uint64_t alignment = function_alignment(table);
+  assert(safepoints_are_finished(table));
+  assert(IS_SORTED(unwound->items, unwound->count, start));
+  assert(IS_SORTED(named->items, named->count, start));
   for (uint32_t i = 0; i < table->function_count; i++) {
     struct safepoint_function *function = &table->functions[i];
     if (function->end <= function->address)

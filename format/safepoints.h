@@ -18,6 +18,7 @@
 #include "format/code_ranges.h"
 #include "format/frames.h"
 #include "format/location.h"
+#include "format/sources.h"
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 
@@ -76,6 +77,7 @@ struct safepoint {
   uint32_t deopt;     /* sequence of locations' numbers in `lists` */
   uint32_t live_outs; /* sequence of register << 8 | size in `lists` */
   uint32_t frame;     /* 1 + sequence of facts in `frames` (frames.h); 0: they are unknown */
+  uint32_t source;    /* its innermost place in `sources`; 0: its position is unknown */
 };
 
 /* An item of a live set: a pair (the numbers of two locations), or a whole list: the allocas of a
@@ -111,6 +113,7 @@ struct safepoints {
   struct intern live;   /* of items: safepoints_add_live */
   struct intern frames; /* see eh_frame_tell_frames */
   struct frame_machine frame_machine;
+  struct sources sources;
   bool has_stackmaps; /* some live set is of a record that is no statepoint */
 
   /* Counts of the maps that were read, and of the items that were left out. */
@@ -151,6 +154,9 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * functions[].records hold, and first_record is the first of the function's records; these are
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
+
+/* For assertions: whether functions and records are in order. */
+bool safepoints_are_finished(const struct safepoints *table);
 
 /* Gives each function of a finished table that lacks an end the end of the range (they are sorted
  * by start) that contains its start. */

@@ -73,16 +73,17 @@ struct recent {
   enum statepoint_rule rule;
   struct contents contents;
 };
-enum { RECENT_SHIFT = 12 };
+enum { RECENT_SHIFT_MIN = 4, RECENT_SHIFT_MAX = 12, RECORD_SIZE_USUAL = 128 };
 
 struct reader {
   struct safepoints *table;
   const struct statepoint_signs *signs;
   struct stackmap_v3_reader raw;
-  struct recent recent[1 << RECENT_SHIFT]; /* by a checksum of the locations' bytes */
   /* One record: as large as it can be. */
   struct location locations[LOCATIONS_MAX];
   uint64_t words[LOCATIONS_MAX + 1];
+  unsigned recent_shift;  /* there are 2 to the power of that: few for a JIT's maps */
+  struct recent recent[]; /* by a checksum of the locations' bytes */
 };
 
 /* ---- A record ---- */
@@ -171,7 +172,7 @@ static bool read_contents(struct reader *reader, const struct stackmap_v3_record
   const uint8_t *bytes = reader->raw.bytes;
   const size_t size = (size_t)raw->locations * STACKMAP_V3_LOCATION_SIZE;
   const uint64_t hash = checksum64(bytes + raw->locations_position, size);
-  struct recent *recent = &reader->recent[hash >> (64 - RECENT_SHIFT)];
+  struct recent *recent = &reader->recent[hash >> (64 - reader->recent_shift)];
   bool is_pooled;
   if (recent->count > 0 && recent->count == raw->locations && recent->rule == rule &&
       memcmp(bytes + recent->position, bytes + raw->locations_position, size) == 0) {
@@ -333,10 +334,24 @@ static bool next_function(struct reader *reader, struct stackmap_v3_function *fu
   return true;
 }
 
+/* Most of it stays unwritten. */
+static struct reader *new_reader(size_t size) {
+  unsigned shift = RECENT_SHIFT_MIN;
+  while (shift < RECENT_SHIFT_MAX && size >> shift > RECORD_SIZE_USUAL)
+    shift++;
+  const size_t recent_size = sizeof(struct recent) << shift;
+  struct reader *reader = malloc(sizeof *reader + recent_size);
+  if (reader == NULL)
+    return NULL;
+  reader->recent_shift = shift;
+  memset(reader->recent, 0, recent_size);
+  return reader;
+}
+
 bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        const struct statepoint_signs *signs) {
   struct stackmap_v3_function function;
-  struct reader *reader = calloc(1, sizeof *reader);
+  struct reader *reader = new_reader(size);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
     return out_of_memory(table);

@@ -1,6 +1,7 @@
 /* cache.c - the contents of a cache, and look-ups through it: see cache.h. */
 #include "runtime/cache.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* There is a slot for 32 bytes. Entries take more, so that some slots are always free. */
@@ -33,6 +34,7 @@ void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned 
 
 void cache_forget(struct cache_overlay *cache, uint64_t generation) {
   const uint64_t first = slot_count(cache) * sizeof *cache->slots / CACHE_UNIT;
+  assert(first < cache->end);
   if (cache->next != first)
     memset(cache->slots, 0, slot_count(cache) * sizeof *cache->slots);
   cache->next = first;
@@ -77,6 +79,7 @@ uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_r
   if (cache->slots == NULL || record->kind != STACKPACK_STATEPOINT ||
       (uint64_t)(int64_t)frame_size != record->frame_size || !make_room(cache, record->address))
     return 0;
+  assert(cache->next > 0); /* a slot with 0 is free */
   const uint32_t place = (uint32_t)cache->next << SLOT_PAIRS_WIDTH;
   struct cache_entry *entry = slot_entry(cache, place);
   entry->record = *record_of(record);
@@ -97,6 +100,7 @@ uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_r
   *cache_slot(cache, record->address) = slot;
   const size_t size = offsetof(struct cache_entry, row) + row_size(pairs + moves);
   cache->next += (size + CACHE_UNIT - 1) / CACHE_UNIT;
+  assert(cache->next <= cache->end && size <= sizeof *entry);
   return slot;
 }
 
@@ -115,6 +119,7 @@ static void visit_slots(const struct row *row, unsigned pairs, stackpack_visitor
 enum stackpack_answer cache_visit(struct stackpack_cache *cache, uint32_t slot,
                                   const struct stackpack_record *record, stackpack_visitor *visit,
                                   void *context) {
+  assert(slot != 0);
   const unsigned pairs = slot_pairs(slot);
   if (pairs == CACHE_NO_ROW)
     return stackpack_record_visit(record, visit, context);

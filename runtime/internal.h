@@ -15,6 +15,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* In ELF's numbers. */
+#if defined __x86_64__
+enum { THIS_MACHINE = EM_X86_64 };
+#elif defined __aarch64__
+enum { THIS_MACHINE = EM_AARCH64 };
+#else
+enum { THIS_MACHINE = EM_RISCV };
+#endif
+
 /* A file's own memory. */
 struct owned {
   void *table;          /* from malloc: the packed form of a raw section, or NULL */
@@ -42,6 +51,8 @@ struct stripe {
 
 enum { STRIPES = 16 };
 
+struct ranges; /* ranges.h */
+
 struct process_overlay {
   _Atomic uint64_t generation; /* 1 + the number of times that modules came or went */
   struct stackpack_module *modules;
@@ -54,7 +65,8 @@ struct process_overlay {
   uint32_t plain_count;
   uint64_t *plain; /* the starts of the modules without stack maps; from malloc */
   size_t plain_capacity;
-  uint64_t adds, subs; /* the loader's counts of modules loaded and unloaded */
+  uint64_t adds, subs;             /* the loader's counts of modules loaded and unloaded */
+  _Atomic(struct ranges *) ranges; /* of code that the program has added; NULL: none yet */
   struct stripe stripes[STRIPES];
 };
 
@@ -89,6 +101,11 @@ static inline const struct packed_record *record_of(const struct stackpack_recor
 static inline struct packed_pairs *pairs_of(struct stackpack_pairs *pairs) {
   return (struct packed_pairs *)pairs->private_; /* cppcheck-suppress ctuuninitvar; its address */
 }
+
+/* process.c: for a change of a process's ranges (ranges.h) by one thread, while no fork begins. */
+void process_begin_change(struct process_overlay *process);
+void process_end_change(struct process_overlay *process);
+void process_free_ranges(struct ranges *ranges);
 
 /* Changes when modules come or go; never 0. */
 static inline uint64_t process_generation(const struct stackpack_process *process) {

@@ -24,12 +24,15 @@
  * setting its size to 0, and used again only after all readers that may have seen it have left.
  * Readers that could meet a module that is being unloaded count themselves in and out
  * (stackpack_enter).
+ *
+ * Code that the loader doesn't know has no slot: see ranges.h.
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
 #include "format/array.h"
 #include "format/checksum.h"
 #include "runtime/cache.h"
+#include "runtime/ranges.h"
 
 #include <errno.h>
 #include <link.h>
@@ -91,14 +94,7 @@ static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)
 /* A module as an image without a file. *is_whole is false if some of its segments have no room in
  * it. */
 static struct elf_image image_of(const struct dl_phdr_info *info, bool *is_whole) {
-#if defined __x86_64__
-  enum { MACHINE = EM_X86_64 };
-#elif defined __aarch64__
-  enum { MACHINE = EM_AARCH64 };
-#else
-  enum { MACHINE = EM_RISCV };
-#endif
-  struct elf_image image = {.header = {.e_machine = MACHINE, .e_phnum = info->dlpi_phnum},
+  struct elf_image image = {.header = {.e_machine = THIS_MACHINE, .e_phnum = info->dlpi_phnum},
                             .loaded = info->dlpi_phdr,
                             .bias = info->dlpi_addr};
   *is_whole = elf_image_index(&image) == NULL;
@@ -353,8 +349,14 @@ static void wait_for_readers(struct process_overlay *process) {
       sched_yield();
 }
 
-/* Takes modules out: all whose `seen` is false. Twice through the phases, as a reader may have read
- * the phase before it changed, and have counted after the first wait. */
+/* Twice through the phases, as a reader may have read the phase before it changed, and have counted
+ * after the first wait. */
+static void wait_for_removed(struct process_overlay *process) {
+  wait_for_readers(process);
+  wait_for_readers(process);
+}
+
+/* Takes modules out: all whose `seen` is false. */
 static void remove_unseen(struct process_overlay *process) {
   bool any = false;
   for (uint64_t i = 0; i < process->capacity; i++) {
@@ -367,8 +369,7 @@ static void remove_unseen(struct process_overlay *process) {
   if (!any)
     return;
   atomic_fetch_add(&process->generation, 1);
-  wait_for_readers(process);
-  wait_for_readers(process);
+  wait_for_removed(process);
   for (uint64_t i = 0; i < process->capacity; i++) {
     struct module_overlay *module = module_of(process, i);
     if (atomic_load(&module->size) == 0) {
@@ -382,7 +383,8 @@ static void remove_unseen(struct process_overlay *process) {
 /* ---- The loader's lock ---- */
 
 /* dl_iterate_phdr holds a lock of the loader's. glibc leaves it locked in a child whose parent had
- * another thread in it. So no fork begins while the modules are listed. The lock is the library's
+ * another thread in it. So no fork begins while the modules are listed, nor while the ranges of
+ * added code change. The lock is the library's
  * only state: fork's handlers get no argument. It is recursive, as a signal handler may fork a
  * thread that lists them. */
 static pthread_mutex_t listing;
@@ -403,12 +405,26 @@ static void prepare_for_fork(void) {
   pthread_atfork(before_fork, after_fork, init_listing);
 }
 
-static void list_modules(int (*add)(struct dl_phdr_info *, size_t, void *), struct search *search) {
+static void hold_forks(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, prepare_for_fork);
   pthread_mutex_lock(&listing);
+}
+
+static void list_modules(int (*add)(struct dl_phdr_info *, size_t, void *), struct search *search) {
+  hold_forks();
   dl_iterate_phdr(add, search);
   pthread_mutex_unlock(&listing);
+}
+
+void process_begin_change(struct process_overlay *process) {
+  begin_writing(process);
+  hold_forks();
+}
+
+void process_end_change(struct process_overlay *process) {
+  pthread_mutex_unlock(&listing);
+  pthread_mutex_unlock(&process->writer);
 }
 
 static void mark_all(struct process_overlay *process, bool seen) {
@@ -478,6 +494,15 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   return error;
 }
 
+void process_free_ranges(struct ranges *ranges) {
+  for (struct range_list *list = ranges != NULL ? ranges->lists : NULL, *next; list != NULL;
+       list = next) {
+    next = list->next;
+    free(list);
+  }
+  free(ranges);
+}
+
 void stackpack_process_close(struct stackpack_process *process) {
   struct process_overlay *overlay = process_of(process);
   forget_threads_of_parent(overlay);
@@ -486,6 +511,7 @@ void stackpack_process_close(struct stackpack_process *process) {
   pthread_mutex_destroy(&overlay->writer);
   free(overlay->plain);
   overlay->plain = NULL;
+  process_free_ranges(atomic_exchange(&overlay->ranges, NULL));
   overlay->capacity = overlay->needed = overlay->plain_count = 0;
   overlay->plain_capacity = 0;
 }
@@ -528,7 +554,26 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
   return module != NULL;
 }
 
+void stackpack_process_wait(struct stackpack_process *process) {
+  struct process_overlay *overlay = process_of(process);
+  begin_writing(overlay);
+  wait_for_removed(overlay);
+  pthread_mutex_unlock(&overlay->writer);
+}
+
 /* ---- Look-ups ---- */
+
+/* Looks up in the code that the program has added. A stack map may be at the start of a range. */
+static enum stackpack_answer find_added(const struct ranges *ranges, uint64_t address,
+                                        struct stackpack_record *record) {
+  const struct stackpack_table *before = ranges_find(ranges, address - 1);
+  const enum stackpack_answer answer =
+      before != NULL ? stackpack_table_find(before, address, record) : STACKPACK_NOT_MANAGED;
+  if (answer != STACKPACK_NOT_MANAGED)
+    return answer;
+  const struct stackpack_table *table = ranges_find(ranges, address);
+  return table != NULL && table != before ? stackpack_table_find(table, address, record) : answer;
+}
 
 /* A position-dependent program may have other modules between its segments: so after a module
  * without the address, the rest is asked. */
@@ -536,6 +581,12 @@ enum stackpack_answer stackpack_find(const struct stackpack_process *process,
                                      uintptr_t return_address, struct stackpack_record *record) {
   const struct process_overlay *overlay = const_process_of(process);
   const uint64_t call = return_address - 1;
+  const struct ranges *ranges = atomic_load_explicit(&overlay->ranges, memory_order_acquire);
+  if (ranges != NULL) {
+    const enum stackpack_answer answer = find_added(ranges, return_address, record);
+    if (answer != STACKPACK_NOT_MANAGED)
+      return answer;
+  }
   for (uint64_t i = 0; (i = slot_at(overlay, call, i)) < overlay->capacity; i++) {
     const enum stackpack_answer answer =
         atomic_load(&module_of(overlay, i)->error) == STACKPACK_OK

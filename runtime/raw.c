@@ -15,27 +15,10 @@
  * one name only, stackpack_raw_open: a program that defines that itself does without.
  */
 #include "elf/evidence.h"
-#include "format/packed_write.h"
 #include "format/stackmap_v3.h"
-#include "runtime/internal.h"
+#include "runtime/raw_encode.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-static enum stackpack_error encode(const struct safepoints *safepoints, uint64_t bias,
-                                   struct stackpack_table *table, void **memory) {
-  uint8_t *bytes;
-  size_t size;
-  if (packed_write_quickly(safepoints, 0, &bytes, &size) != NULL)
-    return STACKPACK_NO_MEMORY;
-  const enum packed_error error = packed_open(table_of(table), bytes, size, bias);
-  if (error != PACKED_OK) {
-    free(bytes);
-    return table_error(error);
-  }
-  *memory = bytes;
-  return STACKPACK_OK;
-}
 
 /* Takes the bias out of the functions' addresses. (Unreadable parts are noticed later.) */
 static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
@@ -133,7 +116,7 @@ enum stackpack_error stackpack_raw_open(struct stackpack_table *table, const voi
   struct safepoints safepoints = {.machine = image->header.e_machine};
   enum stackpack_error error = read(image, &safepoints);
   if (error == STACKPACK_OK)
-    error = encode(&safepoints, image->bias, table, memory);
+    error = raw_encode(&safepoints, image->bias, table, memory);
   safepoints_free(&safepoints);
   return error;
 }

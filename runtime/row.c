@@ -3,6 +3,8 @@
 
 #include "format/packed_live.h"
 
+#include <assert.h>
+
 /* On the way through a live set. */
 struct reader {
   const struct packed_table *table;
@@ -67,6 +69,7 @@ static inline bool add_pair(const struct reader *reader, struct packed_pair pair
   if (own->base != own->derived || (row->head.count > 0 && own->derived <= own[-1].derived))
     row->head.is_plain = false;
   row->head.count++;
+  assert(row->head.count <= ROW_PAIRS);
   return true;
 }
 
@@ -175,6 +178,7 @@ static unsigned leave_out_bases(uint64_t bases, struct row_pair *pairs, unsigned
 
 static struct row_moves moves_of(const struct near *near, int64_t value, unsigned count) {
   const uint64_t used = near->bases | near->derived;
+  assert(count <= ROW_MOVES_ROOM && count <= near->count);
   return (struct row_moves){
       .bases = near->bases,
       .value = (int32_t)value,

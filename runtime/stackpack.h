@@ -21,8 +21,9 @@
  *
  * Rules that hold for the whole header, unless a function says otherwise:
  * - Sizes, offsets and frame sizes are in bytes. Registers are DWARF register numbers.
- * - Only the functions named *_open and *_close allocate, take a lock or change errno. All others
- * may be called from a signal handler, and from any number of threads at once.
+ * - Only the functions named *_open and *_close, and those that change a process, allocate, take a
+ * lock or change errno. All others may be called from a signal handler, and from any number of
+ * threads at once.
  * - Structures are the caller's own and may be copied; members named `private_` are the library's.
  * An open table, process or file must outlive the records, pairs and lists taken from it.
  * - Broken or hostile bytes give STACKPACK_CORRUPT or an early end, never a crash.
@@ -42,7 +43,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-#define STACKPACK_VERSION "0.2.0"
+#define STACKPACK_VERSION "0.9.0"
 
 /* LLVM doesn't mark which of its records are statepoints. A program that also has stack maps or
  * patch points says the IDs of its statepoints, in one of its source files, outside of functions:
@@ -79,6 +80,7 @@ enum stackpack_error {
   STACKPACK_TOO_MANY_MODULES, /* the caller's array is too small: see stackpack_process_open */
   STACKPACK_NO_RAW_READER,    /* a raw section, in a program without stackpack_raw_open */
   STACKPACK_CODE_ADDED,       /* a module with code that a tool added after it was packed */
+  STACKPACK_RANGE_TAKEN,      /* a range of code that is empty, or overlaps one added before */
 };
 
 /* A sentence fragment in English, without a full stop. Static storage. */
@@ -142,6 +144,13 @@ enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, 
  * STACKPACK_FOUND; the only other answer is STACKPACK_CORRUPT. Slower than a look-up by address. */
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
                                              struct stackpack_record *record);
+
+/* The first record at or after an address; STACKPACK_NOT_MANAGED, if there is none. From there,
+ * stackpack_table_record leads to the record before (index - 1) and to the next one. A look-up is
+ * faster where the address is a record's. For stack maps that are found by their place: the one
+ * that follows a pc, say. */
+enum stackpack_answer stackpack_table_from(const struct stackpack_table *table, uint64_t address,
+                                           struct stackpack_record *record);
 
 /* The start of the record's function. Takes about as long as a look-up. */
 uint64_t stackpack_record_function(const struct stackpack_record *record);
@@ -276,11 +285,59 @@ struct stackpack_details {
  * details of its own. */
 size_t stackpack_details_space(const struct stackpack_table *table);
 
-/* Reads a record's details. `space` (8-aligned, at least stackpack_details_space bytes, may be NULL
+/* Reads a record's details. A record is found by its ID in an array of the caller's, of all records
+ * or of the ones in use:
+ *
+ *   for (uint32_t i = 0; i < stackpack_table_records(table); i++)
+ *     if (stackpack_table_record(table, i, &record) == STACKPACK_FOUND &&
+ *         stackpack_record_details(&record, space, decompress, &details) && details.id < count)
+ *       by_id[details.id] = i; // for stackpack_table_record
+ *
+ * A patch point's space is the code from its address on; its size is the one that the compiler gave
+ * to llvm.experimental.patchpoint. Its locations, as a stack map's, are those of
+ * stackpack_locations, and its live-outs are the registers that the patched code must keep.
+ *
+ * `space` (8-aligned, at least stackpack_details_space bytes, may be NULL
  * if that is 0) holds the decoded block: *details points into it. decompress may be NULL if that is
  * 0. Safe in a signal handler if decompress is. Returns false where the table is damaged. */
 bool stackpack_record_details(const struct stackpack_record *record, void *space,
                               stackpack_decompress *decompress, struct stackpack_details *details);
+
+/* ---- Source positions: for stack traces ---- */
+
+/* A packed table has them if `stackpack pack --source` has put them in; they stay when the program is
+ * stripped. A program that asks for none leaves their reader out. */
+
+struct stackpack_source {
+  const char *function; /* as linked: the caller demangles it. "": unknown */
+  const char *file;     /* "": unknown */
+  uint32_t line;        /* 0: unknown */
+};
+
+/* The frames of a record, innermost first: all but the last one are inlined, each into the one that
+ * follows. */
+struct stackpack_sources {
+  const struct stackpack_source *frames;
+  size_t count;
+};
+
+enum stackpack_source_answer {
+  STACKPACK_SOURCE_FOUND,
+  STACKPACK_SOURCE_NONE,      /* the table was packed without any */
+  STACKPACK_SOURCE_RAW,       /* the module isn't packed: its debug information has them */
+  STACKPACK_SOURCE_UNKNOWN,   /* this record has none */
+  STACKPACK_SOURCE_TOO_SMALL, /* the space is */
+  STACKPACK_SOURCE_CORRUPT,   /* the table is damaged */
+};
+
+/* How many bytes are enough for each record of this table; 0 where it has no positions. */
+size_t stackpack_sources_space(const struct stackpack_table *table);
+
+/* Reads where a record is in its sources. space[0..size), 8-aligned, gets the frames and their names:
+ * *sources points into it. Most records take a fraction of stackpack_sources_space. */
+enum stackpack_source_answer stackpack_record_sources(const struct stackpack_record *record,
+                                                      void *space, size_t size,
+                                                      struct stackpack_sources *sources);
 
 /* ---- The running process ---- */
 
@@ -292,7 +349,7 @@ struct stackpack_module {
 };
 
 struct stackpack_process {
-  uint64_t private_[144];
+  uint64_t private_[152];
 } __attribute__((aligned(64)));
 
 /* Finds the stack maps of every module that is loaded now. modules[0..capacity) becomes the
@@ -363,6 +420,84 @@ bool stackpack_process_forget(struct stackpack_process *process, uintptr_t addre
  * goes to stackpack_leave. Both are safe in a signal handler, and may be nested. */
 unsigned stackpack_enter(struct stackpack_process *process);
 void stackpack_leave(struct stackpack_process *process, unsigned ticket);
+
+/* ---- Code that no dynamic linker knows ---- */
+
+/* LLVM's stack maps as bytes in memory: a JIT's, those of an image that the program loads itself,
+ * or a linker script's.
+ *
+ *   struct stackpack_bytes code = {text, text_size, (uintptr_t)text};
+ *   struct stackpack_maps maps = {
+ *       .bytes = stackmaps, .size = stackmaps_size, .code = &code, .code_count = 1,
+ *       .unwind = {eh_frame, eh_frame_size, (uintptr_t)eh_frame}};
+ *   if (stackpack_memory_open(&function->memory, &maps) != STACKPACK_OK ||
+ *       stackpack_process_add(&process, (uintptr_t)text, text_size, &function->memory.table) !=
+ *           STACKPACK_OK)
+ *     abort(); // else the function may run
+ *   ...
+ *   for (each function that no thread runs any more, or waits in)
+ *     stackpack_process_remove(&process, its text);
+ *   stackpack_process_wait(&process); // once for all of them
+ *   for (each of them) { stackpack_memory_close(&function->memory); free its text }
+ */
+struct stackpack_bytes {
+  const void *bytes;
+  size_t size;
+  uint64_t address; /* of bytes[0], in the address space of look-ups */
+};
+
+struct stackpack_statepoint_ids {
+  uint64_t first, last;
+};
+
+struct stackpack_maps {
+  const void *bytes; /* a section .llvm_stackmaps, with its relocations applied */
+  size_t size;
+  uint64_t base; /* is added to the functions' addresses in it. If it is 0, a function at address 0
+                    was discarded */
+  /* All code that the maps describe. `bytes` may be NULL in them, if the code is unreadable: then
+   * the maps are believed. */
+  const struct stackpack_bytes *code;
+  size_t code_count;
+  /* .eh_frame, with its relocations applied; or zeros: then the table has no facts of frames, and a
+   * function reaches up to the next one, or to the end of its code. */
+  struct stackpack_bytes unwind;
+  /* As STACKPACK_STATEPOINT_IDS says; or NULL. */
+  const struct stackpack_statepoint_ids *ids;
+  size_t id_count;
+};
+
+/* Stack maps that were read into a table in memory. */
+struct stackpack_memory {
+  struct stackpack_table table;
+  uint64_t private_[4];
+};
+
+/* Reads the stack maps, as those of a loaded module are read: afterwards *maps and its bytes are
+ * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code. */
+enum stackpack_error stackpack_memory_open(struct stackpack_memory *memory,
+                                           const struct stackpack_maps *maps);
+void stackpack_memory_close(struct stackpack_memory *memory);
+
+/* Adds a range of code, and a table for it, to an open process: a table of stackpack_memory_open,
+ * or any other one. Code in several ranges is added range by range, with the same table. Look-ups
+ * find it before this returns, and the table stays in place until after stackpack_process_remove.
+ * STACKPACK_NO_MEMORY, STACKPACK_RANGE_TAKEN or STACKPACK_OK. The range needs no place in the array
+ * of modules; it is in the process until that is closed.
+ *
+ * stackpack_process_remove takes the range with this start out again, false if there is none: new
+ * look-ups don't find it. After stackpack_process_wait, which returns when no thread is between
+ * stackpack_enter and stackpack_leave that was there before, its table and its code may be freed;
+ * one wait serves any number of ranges. Caches are emptied by a removal, and keep their records when
+ * ranges are added.
+ *
+ * These three take locks, and the first one allocates: they may be called from any thread, but not
+ * from a signal handler, and not between stackpack_enter and stackpack_leave. Look-ups go on
+ * lock-free. */
+enum stackpack_error stackpack_process_add(struct stackpack_process *process, uintptr_t start,
+                                           size_t size, const struct stackpack_table *table);
+bool stackpack_process_remove(struct stackpack_process *process, uintptr_t start);
+void stackpack_process_wait(struct stackpack_process *process);
 
 /* ---- Walking a stack ---- */
 
@@ -642,6 +777,38 @@ enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
  * of stack maps and patch points. NULL for constants and unknown places. */
 void *stackpack_walk_address(struct stackpack_walk *walk,
                              const struct stackpack_location *location);
+
+/* Takes the next piece of a text. */
+typedef void stackpack_write(void *closure, const char *text, size_t size);
+
+/* Walks on to the end, and prints a line for each frame:
+ *
+ *   #0  luaS_hash at lstring.c:27
+ *         (inlined into luaS_new at lstring.c:93)
+ *   #1  0x404cc0
+ *
+ * A frame without a source position is its return address. `space` is as in
+ * stackpack_record_sources; for a handler of crashes, 4 KB on its own stack are enough for most
+ * programs. Returns the answer that ended the walk. */
+enum stackpack_walk_answer stackpack_walk_print(struct stackpack_walk *walk, void *space,
+                                                size_t size, stackpack_write *write, void *closure);
+
+/* The value of a location in the frame at hand: of deopt state, or of a stack map or patch point.
+ *
+ *   constant   the constant, sign-extended
+ *   direct     the address of the stack object
+ *   indirect   the bytes of the spill slot; and
+ *   register   those of the register: location->size of them, up to 8, zero-extended
+ *
+ * False: the register is unknown, the slot is out of bounds, or the value has another size
+ * (stackpack_walk_address leads to a vector's slot). A deoptimiser goes on with the values of
+ * stackpack_record_details:
+ *
+ *   for (size_t i = 0; i < details.deopt_count; i++)
+ *     if (!stackpack_walk_value(&walk, &details.deopt[i], &values[i])) ...
+ */
+bool stackpack_walk_value(const struct stackpack_walk *walk,
+                          const struct stackpack_location *location, uint64_t *value);
 
 /* ---- Global roots ---- */
 

@@ -35,6 +35,8 @@ const char *stackpack_error_text(enum stackpack_error error) {
     return "stack maps that aren't packed, in a program without the reader of such ones";
   case STACKPACK_CODE_ADDED:
     return "code that was added after the stack maps were packed, and may have managed functions";
+  case STACKPACK_RANGE_TAKEN:
+    return "a range of code that is empty, or overlaps one that was added before";
   }
   return "an unknown error";
 }

@@ -24,6 +24,8 @@
 
 #include "runtime/cache.h"
 
+#include <assert.h>
+
 enum { WORD = sizeof(uintptr_t) };
 
 /* ---- Where a walk starts ---- */
@@ -127,6 +129,7 @@ static inline void take_saved(struct stackpack_context *context, const struct st
   context->known = (context->known & step->kept) | step->saved;
   if (step->saved == 0)
     return;
+  assert(step->first_word > 0 && step->first_word <= step->words);
   context->in_memory |= step->saved;
   context->doubled &= ~step->saved;
   uintptr_t address = cfa - step->first_word * (uintptr_t)WORD;
@@ -159,6 +162,7 @@ take_step(struct stackpack_walk *walk, const struct step *step) {
   struct stackpack_context *context = &walk->context;
   const uintptr_t stack_pointer = context->stack_pointer;
   uintptr_t cfa = stack_pointer, pc;
+  assert(step->words > 0 && step->return_word <= step->words); /* so the walk goes up */
   if (step->cfa_register != STACKPACK_STACK_POINTER) {
     if (!walk_knows(context, step->cfa_register))
       return STACKPACK_WALK_REGISTER_UNKNOWN;
@@ -244,6 +248,7 @@ static enum stackpack_walk_answer go_otherwise(struct stackpack_walk *walk) {
 
 void stackpack_walk_start(struct stackpack_walk *walk, const struct stackpack_walker *walker,
                           struct stackpack_stack stack, const struct stackpack_context *context) {
+  assert(walker->process != NULL || walker->table != NULL);
   walk->managed_frames = 0;
   walk->private_.walker = walker;
   walk->private_.stack = stack;
@@ -271,6 +276,7 @@ void stackpack_walk_resume(struct stackpack_walk *walk, struct stackpack_stack s
 /* Notes the frame that the walk has come to. */
 static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
                                            enum stackpack_walk_answer answer) {
+  assert(walk->private_.state != WALK_DONE);
   walk->private_.state = WALK_AT_FRAME;
   walk->private_.answer = answer;
   if (answer == STACKPACK_WALK_MANAGED) {

@@ -4,6 +4,8 @@
 
 #include "runtime/internal.h"
 
+#include <assert.h>
+
 /* The state of a walk: private_.state. */
 enum walk_state {
   WALK_AT_START, /* at a context that is yet to be looked at */
@@ -34,11 +36,13 @@ static inline bool walk_is_stop(enum stackpack_walk_answer answer) {
 }
 
 static inline bool walk_knows(const struct stackpack_context *context, unsigned reg) {
+  assert(reg < STACKPACK_REGISTERS);
   return (context->known >> reg & 1) != 0;
 }
 
 /* The value of a register that the context has. */
 static inline uintptr_t walk_register(const struct stackpack_context *context, unsigned reg) {
+  assert(walk_knows(context, reg));
   const uintptr_t value = context->registers[reg];
   return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
 }
@@ -58,12 +62,14 @@ static inline uintptr_t walk_strip_signature(uintptr_t address) {
 
 /* Whether the word at an aligned address is within the stack. */
 static inline bool walk_has_word(const struct stackpack_stack *stack, uintptr_t address) {
+  assert(address % sizeof(uintptr_t) == 0);
   return address >= stack->low && address < stack->end && stack->end - address >= sizeof(uintptr_t);
 }
 
 /* Ends the walk. */
 static inline enum stackpack_walk_answer walk_end(struct stackpack_walk *walk,
                                                   enum stackpack_walk_answer answer) {
+  assert(!stackpack_walk_is_frame(answer));
   walk->private_.state = WALK_DONE;
   walk->private_.entry = NULL;
   return walk->private_.answer = answer;

@@ -29,6 +29,7 @@
 #include "runtime/cache.h"
 #include "runtime/walk.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { WORD = sizeof(uintptr_t), WINDOW_WORDS = 4096 };
@@ -45,6 +46,7 @@ struct open_row {
 
 /* Adds n to a set; false if it is in it already. */
 static bool add(uint64_t *set, size_t n) {
+  assert(n < ROW_PLACES);
   const uint64_t bit = (uint64_t)1 << n % 64;
   const bool is_new = (set[n / 64] & bit) == 0;
   set[n / 64] |= bit;
@@ -52,6 +54,7 @@ static bool add(uint64_t *set, size_t n) {
 }
 
 static inline uintptr_t *place_of(const struct open_row *open, size_t place) {
+  assert(place < ROW_PLACES);
   return place < ROW_SLOTS ? open->slots + place : open->registers[place - ROW_SLOTS];
 }
 
@@ -138,6 +141,7 @@ static bool update_near(const struct stackpack_walk *walk, const struct row_move
   const struct row_pair *end = pairs + moves->count;
   const uintptr_t low = (uintptr_t)near_place(start, moves->low);
   const uintptr_t high = (uintptr_t)near_place(start, moves->high);
+  assert(moves->count <= ROW_MOVES_ROOM && moves->high < ROW_NEAR);
   if (moves->low > moves->high)
     return true;
   if (start % WORD != 0 || !walk_has_word(stack, low) || !walk_has_word(stack, high))
@@ -200,6 +204,7 @@ static bool put(struct update *update, struct places *places,
     bits = &places->words[word / 64];
     bit = word % 64;
   }
+  assert(bit < 64);
   const bool is_new = (*bits >> bit & 1) == 0;
   *bits |= (uint64_t)1 << bit;
   return is_new;
@@ -211,6 +216,7 @@ static bool has(const struct update *update, const struct places *places,
   if (location->kind == STACKPACK_REGISTER)
     return (places->registers >> location->reg & 1) != 0;
   const uintptr_t word = ((uintptr_t)place - update->window) / WORD;
+  assert(word < WINDOW_WORDS); /* put has it in the window */
   return (places->words[word / 64] >> word % 64 & 1) != 0;
 }
 

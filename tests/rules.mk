@@ -10,9 +10,9 @@ include tests/samples/rules.mk
 
 # Tests of the parts around the code: installed files, packages, other build systems and tools, programs that take
 # long to build. A second compiler or a sanitizer repeats their results.
-AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-situations.sh library-plain.sh walk-ends.sh \
+AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
-  matrix-machines.sh packages.sh report-browser.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
+  matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   tests/samples/debugger.sh tests/samples/machines.sh
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
@@ -20,11 +20,13 @@ AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh completions.sh c
 # pattern; they then try all their cases: make check TEST='gc-*'.
 LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-document.sh managed-compiler.sh matrix.sh matrix-machines.sh packages.sh report-browser.sh \
   tools-patchelf.sh tools-release.sh unwind-machines.sh) tests/samples/handles.sh tests/samples/machines.sh tests/samples/threads.sh tests/samples/types.sh
+# They need real programs, which `make corpus` builds: `check` has them if CORPUS names the folder.
+CORPUS_TESTS := $(addprefix tests/cli/corpus-,depths.sh lua%.sh python.sh source.sh tools.sh) tests/cli/documents-figures.sh tests/callgraph/lua.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
 INPUT_TESTS := $(filter-out $(AROUND),$(ALL_TESTS))
 CODE_TESTS := $(filter-out $(AROUND),$(UNIT_TESTS) $(OTHER_TESTS))
 QUICK_TESTS := $(UNIT_TESTS) tests/fuzz/regressions.sh tests/cli/smoke.sh
-SOME_TESTS := $(filter-out $(LONG),$(ALL_TESTS))
+SOME_TESTS := $(filter-out $(LONG) $(if $(CORPUS),,$(CORPUS_TESTS)),$(ALL_TESTS))
 NAMED_TESTS = $(foreach test,$(ALL_TESTS),$(if $(filter $(subst *,%,$(TEST)),$(basename $(notdir $(test)))),$(test)))
 
 .PHONY: check check-all check-inputs check-code quick
@@ -76,3 +78,11 @@ check-machines: all samples
 check-tools: CHECK_TOOLS ?= plain
 check-tools: all
 	CHECK_TOOLS="$(CHECK_TOOLS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run tests/cli/matrix-tools.sh
+
+# What releases keep (tests/cli/library-abi.sh, golden.sh): written anew for a deliberate change, which CHANGELOG names.
+.PHONY: abi golden
+abi: $(BUILD)/libstackpack.so
+	abidw --headers-dir runtime --drop-private-types --exported-interfaces-only --drop-undefined-syms --no-elf-needed \
+	  --no-show-locs --short-locs --no-corpus-path --no-comp-dir-path --no-write-default-sizes $< >tests/golden/libstackpack.abi
+golden: all
+	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/golden/make.sh

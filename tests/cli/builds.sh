@@ -91,9 +91,9 @@ wrong 'what is "--report"' 'stackpack_pack(program --report)'
 wrong "isn't linked" 'add_library(plain STATIC collector.c)' 'stackpack_pack(plain)'
 wrong 'version' 'find_package(stackpack 0.3 REQUIRED)'
 wrong 'version' 'find_package(stackpack 1.0 REQUIRED)'
-for version in 0.2 0.2.0 '0.2.0 EXACT' 0.2...0.9 ''; do
+for version in 0.9 0.9.0 '0.9.0 EXACT' 0.2...1.0 ''; do
   fresh cmake
-  sed -i "s/find_package(stackpack 0.2/find_package(stackpack $version/" cmake/CMakeLists.txt
+  sed -i "s/find_package(stackpack 0.9/find_package(stackpack $version/" cmake/CMakeLists.txt
   logged cmake -S cmake -B cmake/build
 done
 # A file that would grow is left unpacked, with a message.

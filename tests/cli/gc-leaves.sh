@@ -81,3 +81,21 @@ check CONVERSION 'addresses dates errors logs options'
 check STREAM options
 check MATHERR maths -Wl,--export-dynamic-symbol=matherr
 check CHECKSUM zips -Wl,--export-dynamic-symbol=crc32_z
+
+# This project's own library: look-ups call back no function of the program; a visit and another library of that name may.
+printf 'long stackpack_find(long x) { return x; }\nlong stackpack_visit(long x) { return x; }\n' >stackpack.c
+cat >managed.c <<'C'
+long stackpack_find(long), stackpack_visit(long);
+__attribute__((noinline)) long managed_find(long x) { return stackpack_find(x) + 1; }
+__attribute__((noinline)) long managed_visit(long x) { return stackpack_visit(x) + 1; }
+C
+compile_managed managed.c managed.o
+printf 'long managed_find(long), managed_visit(long);\nvoid collect(void) {}\nvoid (*volatile taken)(void) = collect;\nint main(void) { return (int)(managed_find(1) + managed_visit(1)); }\n' >main.c
+for version in STACKPACK_0.9 OTHER_1; do
+  echo "$version { *; };" >versions
+  "$LLVM/bin/clang" -fuse-ld=lld -shared -fPIC -Wl,-soname,libstackpack.so.0,--version-script=versions -o libstackpack.so stackpack.c
+  "$LLVM/bin/clang" -O1 -c main.c
+  link_with lld app managed.o main.o libstackpack.so
+  expect_verdict "$([[ $version == OTHER_1 ]] && echo kept || echo dropped)" app managed_find --gc-entry=collect
+  expect_verdict kept app managed_visit --gc-entry=collect
+done

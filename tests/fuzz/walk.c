@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <zstd.h>
 
 enum {
@@ -62,6 +63,21 @@ static void walk_details(const struct stackpack_record *record, void *space) {
     use_location(details.deopt[i]);
   for (size_t i = 0; i < details.live_out_count; i++)
     used += details.live_outs[i].reg + details.live_outs[i].size;
+}
+
+/* Each name ends inside the space. */
+static void walk_sources(const struct stackpack_record *record) {
+  uint64_t space[128];
+  const char *start = (const char *)space, *end = start + sizeof space;
+  struct stackpack_sources sources;
+  if (stackpack_record_sources(record, space, sizeof space, &sources) != STACKPACK_SOURCE_FOUND)
+    return;
+  for (size_t i = 0; i < sources.count; i++) {
+    const char *names[] = {sources.frames[i].function, sources.frames[i].file};
+    for (unsigned k = 0; k < 2; k++)
+      if (*names[k] != 0 && (names[k] < start || names[k] + strlen(names[k]) >= end))
+        finding("a name is in the caller's space", NULL);
+  }
 }
 
 static void walk_record(const struct stackpack_table *table, const struct stackpack_record *record,

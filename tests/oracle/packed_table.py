@@ -157,7 +157,7 @@ Header = namedtuple(
 PART_NAMES = dict(
     enumerate("directory leaves references layouts frame_sizes classes list_starts lists exceptions".split(), 1)
 )
-PART_NAMES |= {11: "details", 12: "global_roots", 32: "frames"}
+PART_NAMES |= {11: "details", 12: "global_roots", 32: "frames", 33: "sources"}
 OPTIONAL = 32  # parts from this number on may be passed over
 PADDING = 16
 
@@ -242,6 +242,7 @@ class Table:
         self.data = data[: self.header.size]
         self.location = lru_cache(None)(self.read_location)
         self.frames = Frames(self) if len(self.parts["frames"]) > 0 else None
+        self.has_sources = len(self.parts["sources"]) > 0
 
     def check_counts(self):
         """Check 7."""
@@ -783,6 +784,166 @@ class Frames:
 Record = namedtuple("Record", "address function_address frame_size frame items details")
 
 
+# ---- Section 9: sources --------------------------------------------------------------------------------
+
+SOURCES_HEADER = struct.Struct("<IIIIIBBBB")
+SourceEntry = namedtuple("SourceEntry", "name file line records")  # file: the number of its entry, or None
+Tail = namedtuple("Tail", "function line inner")
+Place = namedtuple("Place", "function file line")
+GROUP, CODE_BYTES, NAMES_MOST = 16, 32, 2**24
+USUAL, WHOLE, NOWHERE = range(3)
+
+
+def take_nibbles(cursor):
+    number = 0
+    for place in range(22):
+        nibble = cursor.take(4)
+        number |= (nibble & 7) << 3 * place
+        if nibble < 8:
+            return number & MASK_64
+    raise Unusable("sources: a number of more than 22 nibbles")
+
+
+def unzigzag(number):
+    return number >> 1 ^ -(number & 1)
+
+
+class Sources:
+    """Where each record is in its sources: frames, innermost first."""
+
+    def __init__(self, table):
+        self.part, self.place = table.parts["sources"], SOURCES_HEADER.size
+        self.stretches = table.header.stretches
+        header = self.part.unpack(SOURCES_HEADER.format, 0)
+        self.functions, self.files, self.tail_count, self.names_size, tails_size, self.depth, flags, literals, pairs = header
+        start_bytes, tail_start_bytes, self.has_lines = flags & 7, flags >> 3 & 7, flags & 64
+        require(1 <= start_bytes <= 4 and 1 <= tail_start_bytes <= 4, "sources: the size of starts")
+        require(self.functions >= self.stretches and self.names_size <= NAMES_MOST, "sources: a count")
+        require(self.functions + self.files < MASK_32, "sources: a count")
+        self.codes = [bytes([literal]) for literal in self.take(literals + 1)]
+        pairs = self.take(2 * pairs)
+        starts = self.take_starts((self.functions + self.files) // GROUP + 1, start_bytes)
+        tail_starts = self.take_starts(self.tail_count // GROUP + 1, tail_start_bytes)
+        tails, entries = Part("tails", self.take(tails_size)), Part("entries", self.part.data[self.place :])
+        self.add_codes(pairs)
+        require(self.functions + self.files <= len(entries), "sources: entries without bytes")
+        require(self.tail_count <= 8 * tails_size, "sources: tails without bits")
+        self.entries = self.read_groups(entries, starts, self.functions + self.files, self.read_entry)
+        self.tails = self.read_groups(tails, tail_starts, self.tail_count, self.read_tail)
+        self.left = 2**24 + 256 * (len(tails) + len(entries))
+        self.records = {}
+
+    def take(self, size):
+        self.place += size
+        return self.part.cut(self.place - size, size)
+
+    def take_starts(self, count, size):
+        return [int.from_bytes(start, "little") for (start,) in struct.iter_unpack(f"{size}s", self.take(count * size))]
+
+    def add_codes(self, pairs):
+        """None is the string of a broken code: a pair with a later one, or of too many bytes."""
+        for left, right in struct.iter_unpack("BB", pairs):
+            both = [self.codes[code] if code < len(self.codes) else None for code in (left, right)]
+            is_sound = None not in both and sum(map(len, both)) <= CODE_BYTES
+            self.codes.append(b"".join(both) if is_sound else None)
+
+    def read_groups(self, part, starts, count, read):
+        items, cursor = [], None
+        for number in range(count):
+            if number % GROUP == 0:
+                require(starts[number // GROUP] <= len(part), "sources: a start beyond the end")
+                cursor, before = Cursor(part, starts[number // GROUP]), None
+            item = read(cursor, number, before)
+            items.append(item)
+            before = item or before
+        return items
+
+    def read_name(self, codes):
+        name = [self.codes[code] if code < len(self.codes) else None for code in codes]
+        require(None not in name, "sources: a broken code")
+        name = b"".join(name)
+        require(len(name) < self.names_size, "sources: a long name")
+        return name
+
+    def read_entry(self, cursor, number, before):
+        def take_bytes():
+            size = cursor.varint()
+            cursor.bit += 8 * size
+            return cursor.part.cut(cursor.bit // 8 - size, size)
+
+        head = cursor.varint()
+        if head == 0:
+            return None
+        line = (unzigzag((head - 1) >> 1) + (before.line if before else 0)) & MASK_32
+        file = before.file if before else None
+        if (head - 1) & 1:
+            other = cursor.varint()
+            require(other <= self.files, "sources: a file that isn't there")
+            file = self.functions + other - 1 if other > 0 else None
+        name = self.read_name(take_bytes())
+        return SourceEntry(name, file, line, take_bytes() if number < self.stretches else None)
+
+    def read_tail(self, cursor, _, before):
+        """The line is relative to the function's."""
+        if before is None:
+            function, is_new = cursor.take(bits_for(self.functions)), True
+        else:
+            is_new = cursor.take(1) == 1
+            function = before.function + (1 + take_nibbles(cursor) if is_new else 0) & MASK_32
+        line = 0
+        if self.has_lines:
+            number = take_nibbles(cursor)
+            line = unzigzag(number) if is_new else before.line + number
+        require(function < self.functions, "sources: a broken tail")
+        return Tail(function, line & MASK_32, self.take_tail(cursor))
+
+    def take_tail(self, cursor):
+        tail = cursor.take(bits_for(self.tail_count)) if cursor.take(1) else None
+        require(tail is None or tail < self.tail_count, "sources: a tail that isn't there")
+        return tail
+
+    def read_records(self, stretch):
+        """Kinds, lines and tails of a stretch's records, one after another."""
+        cursor = Cursor(Part("records", self.entries[stretch].records))
+        is_mixed, tail, line = cursor.take(1), None, 0
+        while True:
+            kind = cursor.take(2) if is_mixed else USUAL
+            require(kind <= NOWHERE, "sources: another kind of record")
+            if self.tail_count > 0 and kind != NOWHERE and cursor.take(1):
+                tail = self.take_tail(cursor)
+            if self.has_lines and kind == USUAL:
+                line += unzigzag(take_nibbles(cursor))
+            yield kind, line & MASK_32, tail
+
+    def record(self, stretch, position):
+        """The frames of a record, or None."""
+        if self.entries[stretch] is None:
+            return None
+        reader, read = self.records.setdefault(stretch, (self.read_records(stretch), []))
+        while len(read) <= position:
+            self.left -= 1
+            require(self.left >= 0, "sources: more records than any program has")
+            read.append(next(reader))
+        kind, line, tail = read[position]
+        if kind == NOWHERE:
+            return None
+        steps = [(stretch, line)] if kind == USUAL else []
+        while tail is not None:
+            require(len(steps) < self.depth, "sources: more frames than told")
+            steps.append(self.tails[tail][:2])
+            tail = self.tails[tail].inner
+        require(len(steps) > 0, "sources: a record without frames")
+        self.left -= len(steps)
+        return [self.frame(*step) for step in reversed(steps)]
+
+    def frame(self, function, line):
+        entry = self.entries[function]
+        require(entry is not None, "sources: an empty entry")
+        file = self.entries[entry.file] if entry.file is not None else SourceEntry(b"", None, 0, None)
+        require(file is not None, "sources: an empty entry")
+        return Place(entry.name, file.name, (entry.line + line) & MASK_32)
+
+
 class Decoded:
     """All stretches and records in lists."""
 
@@ -793,6 +954,8 @@ class Decoded:
         self.layouts = {start: Layout(table, start) for start in {one.layout for one in self.stretches} - {None}}
         self.check_groups()
         self.details = read_details(table)
+        sources = Sources(table) if table.has_sources else None
+        self.sources = [sources.record(*place) if sources else None for place in self.places]
         self.global_roots = read_global_roots(table)
         self.records = [self.record(index) for index in range(len(self.offsets))]
 

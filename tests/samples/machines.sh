@@ -40,6 +40,16 @@ check_sample() { # FOLDER SAMPLE
   done
 }
 
+# Compiled frames are left at all safepoints, inlined and not. (Packed, it needs Zstandard for that machine.)
+check_deopt() { # FOLDER
+  local program
+  "$BUILD/samples/deopt" >expected
+  for program in deopt-raw deopt-O0-raw; do
+    "${emulator[@]}" "$1/samples/$program" >printed || fail "$1/$program: status $?"
+    expect_same expected printed
+  done
+}
+
 # It goes wrong, or prints something else.
 check_mutant() { # FOLDER MUTANT
   local options
@@ -50,13 +60,14 @@ check_mutant() { # FOLDER MUTANT
 }
 
 check_machine() { # MACHINE
-  local sample mutant targets=()
+  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw")
   for sample in "${samples[@]}"; do targets+=("$PWD/$1/samples/$sample"); done
   for mutant in "${mutants[@]}"; do targets+=("$PWD/$1/tests/samples/$mutant"); done
   build_for "$1" "$1" "" "${targets[@]}"
   emulator=(qemu-"$1" -L "/usr/$1-linux-gnu")
   for sample in "${samples[@]}"; do check_sample "$1" "$sample"; done
   for mutant in "${mutants[@]}"; do check_mutant "$1" "$mutant"; done
+  check_deopt "$1"
 }
 
 # Return addresses that are signed, by a processor that checks them.

@@ -1,5 +1,5 @@
-/* process_stackmap.S - two functions with a stack map made by hand, for process.c and
- * file.c.
+/* process_stackmap.S - two functions with a stack map made by hand, for process.c,
+ * file.c and memory.c.
  *
  *   void *managed_outer(void *reference, void (*callback)(void));
  *
@@ -8,8 +8,8 @@
  * outer one's return value is the sum of both.
  */
 	.text
-	.globl	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end
-	.hidden	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end
+	.globl	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end, managed_maps
+	.hidden	managed_outer, managed_outer_return, managed_inner, managed_inner_return, managed_end, managed_maps
 
 	.p2align 4
 	.type	managed_outer, %function
@@ -79,6 +79,7 @@ managed_end:
 
 	.section .llvm_stackmaps, "a", %progbits
 	.p2align 3
+managed_maps: /* MANAGED_MAPS_SIZE of memory.c */
 	.byte	3, 0
 	.short	0
 	.long	2, 0, 2

@@ -30,8 +30,9 @@ $(BUILD)/tests/unit/%.o: tests/unit/%.S
 	@mkdir -p $(@D)
 	$(COMPILE) -c -o $@ $<
 
-$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: $(BUILD)/tests/unit/process_stackmap.o
-$(BUILD)/tests/unit/process $(BUILD)/tests/unit/file: LDFLAGS += -no-pie
+SELF_TESTS := $(addprefix $(BUILD)/tests/unit/,process file memory)
+$(SELF_TESTS): $(BUILD)/tests/unit/process_stackmap.o
+$(SELF_TESTS): LDFLAGS += -no-pie
 
 -include $(UNIT_OBJECTS:.o=.d) $(RANDOM_PROGRAM).d
 

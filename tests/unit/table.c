@@ -48,12 +48,12 @@ static struct stackpack_record find(const struct packed_model *packed, uint64_t 
 }
 
 TEST(error_texts) {
-  for (unsigned i = 0; i <= STACKPACK_CODE_ADDED + 5; i++) {
+  for (unsigned i = 0; i <= STACKPACK_RANGE_TAKEN + 5; i++) {
     const char *text = stackpack_error_text((enum stackpack_error)i);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_gt(strlen(text), 0);
     ck_assert_int_ne(text[strlen(text) - 1], '.');
-    for (unsigned k = 0; k < i && i <= STACKPACK_CODE_ADDED; k++)
+    for (unsigned k = 0; k < i && i <= STACKPACK_RANGE_TAKEN; k++)
       ck_assert_str_ne(text, stackpack_error_text((enum stackpack_error)k));
   }
 }
@@ -255,4 +255,23 @@ TEST(damage_is_told) {
   ck_assert_uint_gt(told, 0);
   packed_model_free(&packed);
   model_free(&model);
+}
+
+TEST(records_from_an_address) {
+  struct packed_model packed = example();
+  struct stackpack_record record;
+  const struct {
+    uint64_t address, found;
+    uint32_t index;
+  } expected[] = {{0, 0x1010, 0},      {0x1010, 0x1010, 0}, {0x1011, 0x1020, 1},
+                  {0x1020, 0x1020, 1}, {0x1021, 0x2030, 3}, {0x2030, 0x2030, 3}};
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    ck_assert_int_eq(stackpack_table_from(&packed.table, expected[i].address, &record),
+                     STACKPACK_FOUND);
+    ck_assert_uint_eq(record.address, expected[i].found);
+    ck_assert_uint_eq(record.index, expected[i].index);
+  }
+  ck_assert_int_eq(stackpack_table_from(&packed.table, 0x2031, &record), STACKPACK_NOT_MANAGED);
+  ck_assert_int_eq(stackpack_table_from(&packed.table, UINT64_MAX, &record), STACKPACK_NOT_MANAGED);
+  packed_model_free(&packed);
 }

@@ -266,3 +266,54 @@ TEST(places_out_of_the_stack) {
   packed_model_free(&packed);
   model_free(&model);
 }
+
+/* ---- Values ---- */
+
+TEST(values_of_locations) {
+  uint64_t slots[2] = {0x8877665544332211, 0xffeeddccbbaa9900};
+  struct stackpack_walk walk = {.context = {.stack_pointer = (uintptr_t)slots}};
+  walk.private_.stack = (struct stackpack_stack){(uintptr_t)slots, (uintptr_t)(slots + 2)};
+  stackpack_context_set(&walk.context, 3, 0x1122334455667788);
+  stackpack_context_save(&walk.context, 12, (uintptr_t *)&slots[1]);
+  enum { SP = STACKPACK_STACK_POINTER };
+  const struct {
+    struct stackpack_location location;
+    uint64_t value;
+  } known[] = {{{STACKPACK_CONSTANT, 8, 0, -5}, (uint64_t)-5},
+               {{STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MIN}, (uint64_t)INT64_MIN},
+               {{STACKPACK_DIRECT, 8, SP, 16}, (uintptr_t)(slots + 2)},
+               {{STACKPACK_DIRECT, 8, 3, 1}, 0x1122334455667789},
+               {{STACKPACK_INDIRECT, 8, SP, 8}, slots[1]},
+               {{STACKPACK_INDIRECT, 4, SP, 0}, 0x44332211},
+               {{STACKPACK_INDIRECT, 2, SP, 3}, 0x5544},
+               {{STACKPACK_INDIRECT, 1, SP, 15}, 0xff},
+               {{STACKPACK_REGISTER, 8, 3, 0}, 0x1122334455667788},
+               {{STACKPACK_REGISTER, 1, 3, 1}, 0x77},
+               {{STACKPACK_REGISTER, 4, 12, 0}, 0xbbaa9900},
+               {{STACKPACK_REGISTER, 8, SP, 0}, (uintptr_t)slots}};
+  const struct stackpack_location unknown[] = {{STACKPACK_INDIRECT, 8, SP, 9},
+                                               {STACKPACK_INDIRECT, 1, SP, 16},
+                                               {STACKPACK_INDIRECT, 1, SP, -1},
+                                               {STACKPACK_INDIRECT, 16, SP, 0},
+                                               {STACKPACK_INDIRECT, 0, SP, 0},
+                                               {STACKPACK_INDIRECT, 8, 4, 0},
+                                               {STACKPACK_INDIRECT, 8, 3, 0},
+                                               {STACKPACK_REGISTER, 8, 3, 1},
+                                               {STACKPACK_REGISTER, 8, 3, -1},
+                                               {STACKPACK_REGISTER, 1, 3, 8},
+                                               {STACKPACK_REGISTER, 16, 3, 0},
+                                               {STACKPACK_REGISTER, 8, 4, 0},
+                                               {STACKPACK_REGISTER, 8, 400, 0},
+                                               {STACKPACK_DIRECT, 8, UINT16_MAX, 0},
+                                               {0, 8, SP, 0},
+                                               {77, 8, SP, 0}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    uint64_t value = 0;
+    ck_assert(stackpack_walk_value(&walk, &known[i].location, &value));
+    ck_assert_uint_eq(value, known[i].value);
+  }
+  for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+    uint64_t value;
+    ck_assert(!stackpack_walk_value(&walk, &unknown[i], &value));
+  }
+}

@@ -355,6 +355,7 @@ static size_t group_of(const struct linkage_symbol *symbol, bool is_libcs) {
                             (is_libcs && !symbol->is_defined && leaf_is_allocator(symbol->name)),
       [LEAF_OF_ZLIB] = symbol->is_zlib,
       [LEAF_OF_TERMINALS] = symbol->is_terminals,
+      [LEAF_OF_STACKPACK] = symbol->is_stackpack,
       [LEAF_OF_COMPILERS] = !symbol->is_defined,
   };
   size_t group = leaf_group_count;

@@ -7,6 +7,7 @@
 #include "tool/image/clean.h"
 #include "tool/image/trace.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,9 +143,11 @@ static void merge_calls(struct graph_builder *builder) {
       next++;
   }
   graph->functions[graph->function_count].first_call = next;
+  assert(next == graph->call_count && IS_SORTED(graph->calls, graph->call_count, at));
 }
 
 bool graph_is_linkage(const struct call_graph *graph, uint32_t number) {
+  assert(number < graph->function_count);
   const struct area *area = areas_find(&graph->areas, graph->functions[number].address);
   return area != NULL && area->is_linkage;
 }
@@ -175,8 +178,10 @@ static void look_through_stubs(struct call_graph *graph) {
 /* Unreachable words of data are harmless. */
 static void settle_data(struct call_graph *graph) {
   bool *is_entered = calloc((size_t)graph_nodes(graph) + 1, sizeof *is_entered);
-  for (uint32_t i = 0; i < graph->call_count; i++)
+  for (uint32_t i = 0; i < graph->call_count; i++) {
+    assert(graph->calls[i].target < graph_nodes(graph));
     is_entered[graph->calls[i].target] = true;
+  }
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
     if (function->is_data && !is_entered[i] && function->taken == TAKEN_NOT && !function->is_typed)

@@ -8,6 +8,7 @@
 
 #include "tool/image/clean.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ static uint32_t blamed(const struct analysis *analysis, const struct call *call,
       return node;
     from = node;
     node = analysis_next(analysis, certainty, node);
+    assert(node < graph_nodes(graph)); /* the record's call reaches an entry */
   }
   return graph_nodes(graph);
 }
@@ -63,6 +65,7 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
                   const struct policy *policy, struct drop *drop) {
   const struct call_graph *graph = analysis->graph;
   struct safepoints *table = &loaded->table;
+  assert(loaded->kind != LOAD_PACKED && safepoints_are_finished(table));
   const size_t count = table->record_count;
   bool *is_dropped = calloc(count + 1, sizeof *is_dropped);
   uint32_t *kept_by = calloc((size_t)graph_nodes(graph) + 1, sizeof *kept_by);

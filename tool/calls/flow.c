@@ -15,6 +15,7 @@
 #include "format/search.h"
 #include "tool/calls/jump_tables.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,6 +40,8 @@ void flow_close(struct flow *flow) {
   free(flow->steps);
   free(flow->step_at);
   free(flow->blocks);
+  free(flow->values);
+  free(flow->named);
   waiting_free(&flow->waiting);
 }
 
@@ -80,29 +83,43 @@ static void note_stack(struct code_slots *slots, const struct code_stack *stack,
 
 static void decode_function(struct flow *flow) {
   const struct graph_builder *builder = flow->builder;
-  array_make_room((void **)&flow->steps, &flow->steps_capacity, flow->size, sizeof *flow->steps);
   array_make_room((void **)&flow->step_at, &flow->at_capacity, flow->size, sizeof *flow->step_at);
   memset(flow->step_at, 0, flow->size * sizeof *flow->step_at);
   flow->step_count = 0;
   struct parts parts = graph_parts(builder);
   bool has_store = false;
   for (uint64_t at = 0; at < flow->size;) {
-    struct step *step = &flow->steps[flow->step_count++];
+    ARRAY_ADD(flow->steps, flow->step_count, flow->steps_capacity,
+              (struct step){.offset = (uint32_t)at, .block = NO_BLOCK});
+    struct step *step = &flow->steps[flow->step_count - 1];
     const uint64_t address = flow->start + at;
-    *step = (struct step){.offset = (uint32_t)at, .block = NO_BLOCK};
     builder->architecture->decode(flow->area->bytes + (address - flow->area->address),
                                   flow->size - at, address, &step->instruction);
     if (builder->architecture->highest != 0)
       parts_follow(&parts, &step->instruction, ignore_upper, NULL);
     note_stack(&flow->slots, &step->instruction.stack, &has_store);
+    assert(step->instruction.length > 0);
     flow->step_at[at] = flow->step_count;
     at += step->instruction.length;
   }
 }
 
+static void collect_named(struct flow *flow) {
+  flow->named_count = 0;
+  for (uint32_t i = 0; i < flow->step_count; i++) {
+    const struct code_instruction *instruction = &flow->steps[i].instruction;
+    if (instruction->has_reference && !instruction->is_access)
+      ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
+    for (unsigned k = 0; k < instruction->constant_count; k++)
+      ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
+  }
+  flow->named_count = array_sort_words(flow->named, flow->named_count);
+}
+
 void flow_start(struct flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
+  assert(number < graph->function_count && !function->is_undecodable);
   flow->function = number;
   flow->names_label = false;
   flow->slots.count = flow->slots.made_count = 0;
@@ -112,6 +129,8 @@ void flow_start(struct flow *flow, uint32_t number) {
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);
   decode_function(flow);
+  collect_named(flow);
+  flow->table = (struct code_value){.kind = CODE_UNKNOWN};
   flow->left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
 }
 
@@ -167,11 +186,9 @@ static void start_blocks(struct flow *flow) {
       start_block(flow, instruction->target);
     if ((goes || code_ends(instruction->kind)) && i + 1 < flow->step_count)
       flow->steps[i + 1].block = 0;
-    if (instruction->has_reference && !instruction->is_access)
-      start_blocks_of_table(flow, instruction->reference);
-    for (unsigned k = 0; k < instruction->constant_count; k++)
-      start_blocks_of_table(flow, instruction->constants[k]);
   }
+  for (size_t i = 0; i < flow->named_count; i++)
+    start_blocks_of_table(flow, flow->named[i]);
 }
 
 static void make_blocks(struct flow *flow) {
@@ -181,12 +198,16 @@ static void make_blocks(struct flow *flow) {
     count += flow->steps[i].block != NO_BLOCK;
   count += flow->step_count / BLOCK_STEPS;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
+  array_make_room((void **)&flow->values, &flow->values_capacity,
+                  (size_t)count * flow->builder->architecture->register_count,
+                  sizeof *flow->values);
   flow->block_count = 0;
   flow->waiting.count = 0;
   for (uint32_t i = 0, size = 0; i < flow->step_count; i++) {
     size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
     if (size++ == 0)
       flow->blocks[flow->block_count++] = (struct block){.first = i};
+    assert(flow->block_count > 0 && flow->block_count <= count);
     flow->blocks[flow->block_count - 1].end = i + 1;
     flow->steps[i].block = flow->block_count - 1;
   }
@@ -195,6 +216,7 @@ static void make_blocks(struct flow *flow) {
 /* ---- Following ---- */
 
 static void wait_for(struct flow *flow, uint32_t number) {
+  assert(number < flow->block_count);
   if (!flow->blocks[number].is_waiting)
     (void)waiting_add(&flow->waiting, number);
   flow->blocks[number].is_waiting = true;
@@ -206,14 +228,27 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
          a->is_made == b->is_made;
 }
 
+static struct code_value *values_of(const struct flow *flow, uint32_t block) {
+  return flow->values + (size_t)block * flow->builder->architecture->register_count;
+}
+
+/* The state at a block's start. */
+static struct code_state start_of(struct flow *flow, uint32_t block) {
+  struct code_state state = {.slots = &flow->slots};
+  memcpy(state.registers, values_of(flow, block),
+         flow->builder->architecture->register_count * sizeof *state.registers);
+  return state;
+}
+
 /* Control may come to a block with a state: it is joined with the states so far. */
 static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
   struct block *block = &flow->blocks[number];
+  struct code_value *values = values_of(flow, number);
   bool changed = !block->is_reached;
   if (!block->is_reached)
-    block->state = *state;
+    memcpy(values, state->registers, flow->builder->architecture->register_count * sizeof *values);
   for (unsigned i = 0; i < flow->builder->architecture->register_count; i++) {
-    struct code_value *known = &block->state.registers[i];
+    struct code_value *known = &values[i];
     const struct code_value *value = &state->registers[i];
     const bool is_unknown = known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN &&
                             known->is_made == value->is_made;
@@ -287,7 +322,7 @@ static void note_sums(struct flow *flow, const struct step *step, struct code_st
 
 static void follow_block(struct flow *flow, uint32_t number) {
   struct block *block = &flow->blocks[number];
-  struct code_state state = block->state;
+  struct code_state state = start_of(flow, number);
   struct code_value jump = {.kind = CODE_UNKNOWN};
   flow->slots.has_load = false;
   for (uint32_t i = block->first; i < block->end; i++) {
@@ -368,10 +403,9 @@ bool flow_follow(struct flow *flow) {
 }
 
 /* Follows the block again from the state at its start. */
-struct code_value flow_value(const struct flow *flow, const struct step *step,
-                             struct code_state *state) {
+struct code_value flow_value(struct flow *flow, const struct step *step, struct code_state *state) {
   const struct block *block = &flow->blocks[step->block];
-  *state = block->state;
+  *state = start_of(flow, step->block);
   for (const struct step *at = &flow->steps[block->first]; at < step; at++)
     follow_step(flow, at, state);
   struct code_state after = *state;

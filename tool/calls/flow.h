@@ -22,9 +22,13 @@ struct step {
 struct block {
   uint32_t first, end; /* steps */
   bool is_reached, is_waiting;
-  bool is_entered;         /* by other ways than falling through */
-  bool has_load;           /* from the stack */
-  struct code_state state; /* at its start */
+  bool is_entered; /* by other ways than falling through */
+  bool has_load;   /* from the stack */
+};
+
+/* Entries of a table, numbered from the place that the code names. */
+struct extent {
+  int64_t first, end;
 };
 
 /* One function at a time. */
@@ -41,10 +45,15 @@ struct flow {
   struct step *steps;
   uint32_t *step_at; /* by offset: the step there, plus 1 */
   struct block *blocks;
+  struct code_value *values; /* of the machine's registers, at the start of each block */
   uint32_t step_count, block_count;
   struct waiting waiting; /* blocks */
+  uint64_t *named;        /* the addresses that its instructions take: sorted, each once */
+  size_t named_count, named_capacity;
+  struct code_value table; /* the last one whose extent was found: many jumps of a loop share it */
+  struct extent extent;
   uint64_t left; /* how many steps and entries of tables are yet to be looked at, at most */
-  size_t steps_capacity, at_capacity, blocks_capacity;
+  size_t steps_capacity, at_capacity, blocks_capacity, values_capacity;
   struct code_slots slots;
 };
 
@@ -63,8 +72,7 @@ bool flow_spend(struct flow *flow, uint64_t count);
 /* The step that starts at an address of the function, or NULL. */
 struct step *flow_step(const struct flow *flow, uint64_t address);
 /* The value of the pointer that a call goes by, and the registers' values before it. */
-struct code_value flow_value(const struct flow *flow, const struct step *step,
-                             struct code_state *state);
+struct code_value flow_value(struct flow *flow, const struct step *step, struct code_state *state);
 /* The function that starts at a value; GRAPH_NO_NODE for all other values. */
 uint32_t flow_function(const struct flow *flow, struct code_value value);
 /* Whether a jump to a value goes to one place in the function. */

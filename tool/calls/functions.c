@@ -12,9 +12,11 @@
 #include "elf/evidence.h"
 #include "format/array.h"
 #include "format/bits.h"
+#include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +68,8 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
     if (instruction.kind != CODE_PADDING && instruction.kind != CODE_STOP)
       return from;
     from += instruction.length;
+    while (instruction.length == 1 && from < to && area->bytes[from - area->address] == *bytes)
+      from++; /* an instruction of one byte is the same again */
   }
   return to; /* also where an instruction reaches beyond: some unwind tables start a byte early */
 }
@@ -117,6 +121,7 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
   for (size_t i = 0; i < count; i++) {
     const uint64_t start = starts->items[i];
     const struct area *area = areas_find(areas, start);
+    assert(area != NULL); /* sort_starts has left out the others */
     const uint64_t area_end = area->address + area->size;
     const uint64_t next =
         i + 1 < count && starts->items[i + 1] < area_end ? starts->items[i + 1] : area_end;
@@ -147,11 +152,13 @@ static void find_data(struct call_graph *graph) {
 
 static void make_functions(struct call_graph *graph, const struct starts *starts,
                            const struct code_ranges *ranges) {
+  assert(graph->functions == NULL && IS_SORTED(ranges->items, ranges->count, start));
   graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
   graph->function_count = (uint32_t)starts->count;
   size_t range = 0;
   for (size_t i = 0; i < starts->count; i++) {
     struct area *area = areas_find(&graph->areas, starts->items[i]);
+    assert(area != NULL && (i == 0 || starts->items[i - 1] < starts->items[i]));
     const uint64_t area_end = area->address + area->size;
     const bool is_last = i + 1 == starts->count || starts->items[i + 1] >= area_end;
     graph->functions[i].address = starts->items[i];

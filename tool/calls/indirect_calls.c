@@ -56,7 +56,7 @@ static const struct step *pointer_step(const struct flow *flow, const struct cal
              : NULL;
 }
 
-bool indirect_calls_has_unknown_jump(const struct flow *flow) {
+bool indirect_calls_has_unknown_jump(struct flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
@@ -99,7 +99,7 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 }
 
 /* Registers that may have another address are pointers like others. */
-static void doubt_registers(const struct flow *flow) {
+static void doubt_registers(struct flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
@@ -112,7 +112,7 @@ static void doubt_registers(const struct flow *flow) {
 }
 
 /* Where tables have bases of their own, one may be missed. */
-static bool may_miss_table(const struct flow *flow) {
+static bool may_miss_table(struct flow *flow) {
   return flow->builder->architecture->highest != 0 && flow->names_label &&
          indirect_calls_has_unknown_jump(flow);
 }

@@ -6,6 +6,6 @@
 
 /* Whether the function that was followed has a jump with unresolved targets. It may enter any
  * block, and make the state there wrong. */
-bool indirect_calls_has_unknown_jump(const struct flow *flow);
+bool indirect_calls_has_unknown_jump(struct flow *flow);
 
 #endif

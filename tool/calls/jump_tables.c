@@ -12,6 +12,8 @@
  */
 #include "tool/calls/jump_tables.h"
 
+#include "format/search.h"
+
 #include <string.h>
 
 /* ---- Entries ---- */
@@ -93,20 +95,13 @@ static enum entry_kind kind_of_entry(struct flow *flow, const struct area *area,
 }
 
 /* Whether something else takes an entry's address: then another object starts there. */
-static bool is_others(struct flow *flow, const struct area *area, struct code_value table,
+static bool is_others(const struct flow *flow, const struct area *area, struct code_value table,
                       int64_t n) {
   const uint64_t address = table.table + (uint64_t)n * table.size;
   if (!area_is_marked(area, MARK_BASE, address))
     return false;
-  for (uint32_t i = 0; flow_spend(flow, 1) && i < flow->step_count; i++) {
-    const struct code_instruction *instruction = &flow->steps[i].instruction;
-    if (instruction->has_reference && !instruction->is_access && instruction->reference == address)
-      return false;
-    for (unsigned k = 0; k < instruction->constant_count; k++)
-      if (instruction->constants[k] == address)
-        return false;
-  }
-  return true;
+  const size_t own = search_words_below(flow->named, flow->named_count, address);
+  return own == flow->named_count || flow->named[own] != address;
 }
 
 /* Extends a table beyond the next place whose address is taken. */
@@ -137,7 +132,7 @@ static void extend_down(struct flow *flow, const struct area *area, struct code_
 
 /* Tables of bytes and of short numbers are contiguous: almost any number would point to some
  * code. */
-struct extent jump_table_extent(struct flow *flow, struct code_value table) {
+static struct extent find_extent(struct flow *flow, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = jump_table_area(flow, table);
   const int64_t end = (int64_t)((area->address + area->size - table.table) / table.size);
@@ -156,6 +151,17 @@ struct extent jump_table_extent(struct flow *flow, struct code_value table) {
     extend_down(flow, area, table, &extent);
   }
   return extent;
+}
+
+struct extent jump_table_extent(struct flow *flow, struct code_value table) {
+  const struct code_value *last = &flow->table;
+  if (last->kind != table.kind || last->table != table.table || last->base != table.base ||
+      last->size != table.size || last->shift != table.shift ||
+      last->is_unsigned != table.is_unsigned) {
+    flow->extent = find_extent(flow, table);
+    flow->table = table;
+  }
+  return flow->extent;
 }
 
 /* ---- Resolving ---- */

@@ -12,11 +12,6 @@ bool jump_table_is_own(const struct flow *flow, struct code_value table);
 /* The constant data that contains a table, or NULL. */
 const struct area *jump_table_area(const struct flow *flow, struct code_value table);
 
-/* Entries, numbered from the place that the code names. */
-struct extent {
-  int64_t first, end;
-};
-
 /* The entries that a jump by the function's own table may go to, if something is left then. */
 struct extent jump_table_extent(struct flow *flow, struct code_value table);
 

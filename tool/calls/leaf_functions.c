@@ -254,6 +254,15 @@ const struct leaf_group leaf_groups[] = {
      "tgetent tgetflag tgetnum tgetstr tgoto tparm tiparm tiparm_s tigetflag tigetnum tigetstr "
      "setupterm set_curterm del_curterm restartterm putp termname longname "
      "def_prog_mode def_shell_mode reset_prog_mode reset_shell_mode"},
+    {LEAF_OF_STACKPACK, LEAF_PURE, "it reads the table that it is given (stackpack.h)", "",
+     "stackpack_find stackpack_enter stackpack_leave stackpack_error_text stackpack_table_open "
+     "stackpack_table_check stackpack_table_records stackpack_table_find stackpack_table_record "
+     "stackpack_record_function stackpack_record_next stackpack_record_frame stackpack_pairs "
+     "stackpack_pairs_next stackpack_cache_open stackpack_locations stackpack_locations_next "
+     "stackpack_details_space stackpack_process_modules stackpack_module_error "
+     "stackpack_context_at_call stackpack_context_at_signal stackpack_walk_text "
+     "stackpack_walk_root stackpack_walk_address stackpack_global_roots "
+     "stackpack_global_roots_next"},
     {LEAF_OF_COMPILERS, LEAF_PURE, "start files call it, if there is one, before or after all else",
      "", "__gmon_start__ _ITM_registerTMCloneTable _ITM_deregisterTMCloneTable"},
     {LEAF_OF_COMPILERS, LEAF_ALLOCATES,

@@ -17,7 +17,13 @@ enum leaf_memory {
 
 /* Whose functions are. The names of a compiler's run-time libraries are reserved for these (ISO C,
  * 7.1.3), whichever library has them. */
-enum leaf_library { LEAF_OF_C_LIBRARY, LEAF_OF_ZLIB, LEAF_OF_TERMINALS, LEAF_OF_COMPILERS };
+enum leaf_library {
+  LEAF_OF_C_LIBRARY,
+  LEAF_OF_ZLIB,
+  LEAF_OF_TERMINALS,
+  LEAF_OF_STACKPACK,
+  LEAF_OF_COMPILERS
+};
 
 /* Functions with the same reason for calling no function of the program. Words are separated by
  * blanks; a star at the end matches any further text. If the program uses any of the functions in

@@ -144,6 +144,7 @@ static void note_version(struct linkage_symbol *symbol, const char *version) {
       starts(version, "GLIBC") || starts(version, "CXXABI_") || starts(version, "GCC_");
   symbol->is_zlib = starts(version, "ZLIB_");
   symbol->is_terminals = starts(version, "NCURSES");
+  symbol->is_stackpack = starts(version, "STACKPACK_");
 }
 
 /* Finds the names of the versions that the file needs, by their numbers. They are in the order of
@@ -296,17 +297,12 @@ uint64_t linkage_initial(const struct image *image, uint64_t address) {
 }
 
 /* In a table of kind RELR the addends are in place, and each has a bit. */
-static bool read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
-                      struct budget *places, struct problem *problem) {
+static void read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
   struct relr_reader reader = relr_open(image, table);
-  for (uint64_t address; relr_next(&reader, &address);) {
-    if (!budget_take(places, sizeof(uint64_t), problem))
-      return false;
+  for (uint64_t address; relr_next(&reader, &address);)
     add_word(linkage, (struct linkage_word){.address = address,
                                             .value = linkage_initial(image, address),
                                             .kind = LINKAGE_ADDRESS});
-  }
-  return true;
 }
 
 static int compare_words(const void *a, const void *b) {
@@ -331,7 +327,6 @@ static bool may_relocate(const Elf64_Shdr *header) {
 
 static bool read_words(struct linkage *linkage, const struct image *image,
                        struct problem *problem) {
-  struct budget places = budget_open("relative relocations", image->size);
   for (size_t i = 1; i < image->section_count; i++) {
     const Elf64_Shdr *header = &image->sections[i].header;
     if ((header->sh_flags & SHF_ALLOC) == 0)
@@ -341,8 +336,8 @@ static bool read_words(struct linkage *linkage, const struct image *image,
                          image->sections[i].name);
     if (header->sh_type == SHT_RELA && !read_rela(linkage, image, header, problem))
       return false;
-    if (header->sh_type == SHT_RELR && !read_relr(linkage, image, header, &places, problem))
-      return false;
+    if (header->sh_type == SHT_RELR)
+      read_relr(linkage, image, header);
     if (may_relocate(header))
       linkage->unknown = header->sh_addr;
   }

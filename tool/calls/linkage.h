@@ -33,7 +33,7 @@ struct linkage_symbol {
   bool is_code;        /* a function, or something that may be one */
   bool is_resolver;    /* the callee is the result of this function at start-up */
   /* Its library, by its version, or by the lack of other libraries. */
-  bool is_c_library, is_zlib, is_terminals;
+  bool is_c_library, is_zlib, is_terminals, is_stackpack;
 };
 
 enum { OFFSET_TABLES = 3 };

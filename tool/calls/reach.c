@@ -9,6 +9,7 @@
  */
 #include "tool/calls/reach.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The graph with all edges turned round: the predecessors of node n are
@@ -59,6 +60,7 @@ uint32_t *reach_goals(const void *graph, uint32_t nodes, const bool *goals,
       const uint32_t before = reversed.sources[i];
       if (next[before] != (uint32_t)REACH_NOTHING)
         continue;
+      assert(count < nodes); /* each node is found once */
       next[before] = found[done];
       found[count++] = before;
     }

@@ -179,7 +179,7 @@ enum code_value_kind {
 };
 
 struct code_value {
-  enum code_value_kind kind;
+  uint8_t kind; /* enum code_value_kind */
   uint8_t size, shift;
   bool is_unsigned; /* entries are */
   bool is_upper;    /* `table` is an address's upper part: the rest is added later */

@@ -1,6 +1,7 @@
 /* unit.c - see unit.h. */
 #include "tool/flow/unit.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define SIZE_LIMIT (1u << 31)
@@ -34,6 +35,7 @@ static const struct unit_range *range_of(const struct unit *unit, uint64_t addre
 
 static uint32_t *place_of(const struct unit *unit, const struct unit_range *range,
                           uint64_t address) {
+  assert(address - range->start < range->size);
   return &unit->step_at[range->at + (address - range->start)];
 }
 
@@ -58,6 +60,7 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
     if (!ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step))
       return false;
     *place_of(unit, range, at) = unit->step_count;
+    assert(step.instruction.length > 0); /* so that decoding ends */
     is_after_call = step.instruction.kind == CODE_CALL;
     is_first = false;
     next = at + step.instruction.length;
@@ -124,6 +127,7 @@ bool unit_make_blocks(struct unit *unit) {
 /* ---- Following ---- */
 
 static void wait_for(struct unit *unit, uint32_t number) {
+  assert(number < unit->block_count);
   if (!unit->blocks[number].is_waiting)
     (void)waiting_add(&unit->waiting, number);
   unit->blocks[number].is_waiting = true;
@@ -200,6 +204,7 @@ void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *g
 
 void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
                 unit_visitor *visit) {
+  assert(block < unit->block_count);
   struct state state = unit->blocks[block].state;
   (void)follow(unit, hooks, &unit->blocks[block], &state, visit);
 }

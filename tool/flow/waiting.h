@@ -8,6 +8,8 @@
 
 #include "format/array.h"
 
+#include <assert.h>
+
 /* All zeros is empty. */
 struct waiting {
   uint32_t *items; /* owned: waiting_free */
@@ -37,6 +39,7 @@ static inline bool waiting_add(struct waiting *waiting, uint32_t number) {
 
 /* Takes out the lowest number; the worklist must have one. */
 static inline uint32_t waiting_take(struct waiting *waiting) {
+  assert(waiting->count > 0);
   const uint32_t lowest = waiting->items[0];
   waiting->items[0] = waiting->items[--waiting->count];
   for (size_t i = 0, next; (next = 2 * i + 1) < waiting->count; i = next) {

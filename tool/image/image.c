@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/search.h"
 #include "tool/image/budget.h"
+#include "tool/image/relocations.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,18 @@ static bool read_sections(struct image *image, struct problem *problem) {
   return true;
 }
 
+/* A full bit map leads to 63 words: a file's own words are at most one for each 8 bytes. */
+static bool check_bit_maps(const struct image *image, struct problem *problem) {
+  struct budget places = budget_open("relative relocations", image->size);
+  EACH_SECTION(image, section) {
+    struct relr_reader reader = relr_open(image, &section->header);
+    for (uint64_t count; section->header.sh_type == SHT_RELR && relr_count(&reader, &count);)
+      if (!budget_take(&places, count * sizeof(uint64_t), problem))
+        return false;
+  }
+  return true;
+}
+
 static bool check_names(const struct image *image, struct problem *problem) {
   struct budget names = budget_open("names of symbols", image->size);
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);)
@@ -118,7 +131,7 @@ static bool check_names(const struct image *image, struct problem *problem) {
 static bool open_bytes(struct image *image, struct problem *problem) {
   bool ok = check_header(image, problem) && read_segments(image, problem) &&
             sort_loads(image, problem) && read_sections(image, problem) &&
-            check_names(image, problem);
+            check_bit_maps(image, problem) && check_names(image, problem);
   elf_version(EV_CURRENT);
   /* libelf's type allows writing, but this kind of handle (ELF_C_READ) only reads. */
   image->elf = ok ? elf_memory((char *)(uintptr_t)image->bytes, image->size) : NULL;

@@ -17,6 +17,7 @@
 #include "format/stackmap_v3.h"
 #include "tool/image/load.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,7 @@ static bool cut_run(struct image *image, bool is_named, const struct starts *sta
     if (!measure(&section, image->bytes + section.header.sh_offset, end,
                  i + 1 < starts->count ? starts->items[i + 1].address : UINT64_MAX, &end, problem))
       return false;
+  assert(i > *next && end > start);
   *next = i;
   const bool is_all = is_first && i == starts->count && start == section.header.sh_addr &&
                       end - start == section.header.sh_size;

@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +48,7 @@ void names_open(struct names *names, const struct image *image) {
       names->items[kept - 1].is_shared |=
           strcmp(names->items[kept - 1].text, names->items[i].text) != 0;
   names->count = kept;
+  assert(IS_SORTED(names->items, names->count, address));
 }
 
 void names_close(struct names *names) {

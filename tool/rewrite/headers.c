@@ -83,12 +83,32 @@ static uint8_t *put_segment(const struct plan *plan, uint8_t *at, Elf64_Phdr seg
   return at + sizeof segment;
 }
 
+/* The segment in which the table gets one of its own: what is before the table, if that is
+ * something, and the table. */
+static uint8_t *put_apart(const struct plan *plan, uint8_t *at, Elf64_Phdr segment) {
+  const uint64_t into = plan->sections.raw->header.sh_offset - plan->home->p_offset;
+  if (plan->shift > 0) {
+    Elf64_Phdr before = segment;
+    before.p_filesz = before.p_memsz = into;
+    at = put_segment(plan, at, before);
+    segment.p_offset += into;
+    segment.p_vaddr += into + plan->shift;
+    segment.p_paddr += into + plan->shift;
+    segment.p_filesz -= into;
+    segment.p_memsz -= into;
+  }
+  segment.p_flags = PF_R;
+  return put_segment(plan, at, segment);
+}
+
 /* Segments stay in their order: PT_LOADs must ascend. (gABI, "Program Header", PT_LOAD) */
 void write_segments(const struct plan *plan, uint8_t *bytes) {
   uint8_t *at = bytes + sizeof(Elf64_Ehdr);
   memset(at, 0, plan_new_headers_end(plan) - sizeof(Elf64_Ehdr));
   EACH_SEGMENT(plan->image, segment) {
-    at = put_segment(plan, at, moved_segment(plan, segment));
+    const Elf64_Phdr moved = moved_segment(plan, segment);
+    at = plan->apart && segment == plan->home ? put_apart(plan, at, moved)
+                                              : put_segment(plan, at, moved);
     for (size_t i = 0; i < plan->cut_count; i++)
       if (plan->cuts[i].segment == segment && plan->cuts[i].splits)
         at = put_segment(plan, at, part_after(plan, &plan->cuts[i]));
@@ -184,6 +204,8 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   table->sh_offset += PACKED_NOTE_SIZE;
   table->sh_size = plan->packed_size - PACKED_NOTE_SIZE;
   table->sh_addralign = 8;
+  if (plan->apart || !plan_fits_in_place(plan))
+    table->sh_flags &= ~(Elf64_Xword)SHF_WRITE;
   if (plan->head_end > plan->head_start)
     headers[image->section_count + 1] = head_section(plan, name + PLAN_NOTE_NAME_SIZE);
   return headers;

@@ -17,6 +17,7 @@
 #include "format/array.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ static bool move_ranges(struct plan *plan, const struct ranges *ranges, uint64_t
       return problem_set(problem, "no room for more program headers");
     if (!check_movable(plan, range, problem))
       return false;
+    assert(range->from <= at && at < range->to);
     plan->moves[plan->move_count++] =
         (struct plan_move){.old_offset = range->from,
                            .old_address = plan->first->p_vaddr + range->from,

@@ -18,11 +18,17 @@
  * page of the file is mapped twice, at both its addresses, as linkers lay out segments, too. Each
  * cut needs one program header more, and so perhaps more moves, or a page in front. If these
  * headers lack room, only pages of the raw section are cut, or none.
+ *
+ * Raw stack maps in a writable segment (as in objects that were split: ld.so writes addresses into
+ * them) have data in their first and last page. If the raw section is large enough, the table gets a
+ * read-only segment in the pages between: a page higher in memory, and at the raw section's place
+ * in the file, where a page is mapped twice, too.
  */
 #include "tool/rewrite/plan.h"
 
 #include "elf/note.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Rooms for moves: after the program headers, in the raw section, and at the end of the file; and
@@ -36,6 +42,7 @@ enum {
   LOWEST_ADDRESS = 0x10000, /* Linux maps only higher ones: vm.mmap_min_addr */
   LEAD_USUAL = 0x1000,      /* a page in front that is worth it */
   LEAD_MAX = 0x10000,       /* one that is taken as a last resort */
+  READ_ONLY_COST = 0x1000,  /* a read-only table is worth a file that is larger by less */
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
@@ -135,8 +142,10 @@ static void place_moves(struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
     size_t room = plan_stays_near(plan, move) ? ROOM_NEAR : ROOM_RAW;
-    while (!place(&rooms[room], move))
+    while (!place(&rooms[room], move)) {
       room++;
+      assert(room <= ROOM_EXTRA); /* which has room for all */
+    }
   }
 }
 
@@ -187,6 +196,7 @@ static void cut(struct plan *plan, const struct plan_room *room) {
   const uint64_t size = (room->end - room->offset) / page * page;
   if (size == 0 || !can_cut(plan, room))
     return;
+  assert(plan->cut_count < PLAN_CUTS_MAX && room->segment != NULL);
   size_t at = plan->cut_count++;
   for (; at > 0 && plan->cuts[at - 1].start > room->offset; at--)
     plan->cuts[at] = plan->cuts[at - 1];
@@ -211,6 +221,27 @@ static size_t take_back(struct plan *plan) {
   }
   plan->cut_count = count;
   return splits;
+}
+
+/* Gives the table a read-only segment, if that has whole pages between the data before and after
+ * it. */
+static void set_apart(struct plan *plan) {
+  const Elf64_Phdr *home = plan->home;
+  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  const struct plan_cut *cut = plan_next_cut(plan, home, 0);
+  plan->shift = has_section(plan, home, home->p_offset, raw->sh_offset) ? home->p_align : 0;
+  plan->apart = cut != NULL && cut->end == raw->sh_offset + raw->sh_size &&
+                cut->end - cut->start >= plan->shift + home->p_align;
+  if (!plan->apart)
+    plan->shift = 0;
+}
+
+/* Whether a table in the raw section's place could be written to, and needn't. */
+static bool is_writable(const struct plan *plan) {
+  EACH_SEGMENT(plan->image, segment)
+    if (segment->p_type == PT_GNU_RELRO && overlaps_segment(segment, &plan->sections.raw->header))
+      return false;
+  return (plan->home->p_flags & (PF_W | PF_X)) == PF_W && plan->home != plan->first;
 }
 
 /* ---- The new file ---- */
@@ -245,13 +276,17 @@ static void finish_places(struct plan *plan) {
   for (size_t i = 0; i < plan->move_count; i++) {
     struct plan_move *move = &plan->moves[i];
     const bool is_extra = move->new_offset >= plan->extra_place;
+    const bool is_raw = move->new_offset - raw->sh_offset < raw->sh_size;
+    assert(!is_extra || plan->extra_size > 0);
     move->new_offset = plan_new_offset(plan, move->new_offset);
+    if (is_raw)
+      move->new_address += plan->shift;
     if (is_extra)
       move->new_address = plan->extra_address + (move->new_offset - plan->extra_offset);
   }
   const bool in_place = plan_fits_in_place(plan);
   plan->note_offset = in_place ? plan_new_offset(plan, raw->sh_offset) : plan->extra_offset;
-  plan->note_address = in_place ? raw->sh_addr : plan->extra_address;
+  plan->note_address = in_place ? raw->sh_addr + plan->shift : plan->extra_address;
 }
 
 /* Whether the bytes of the raw section's name can take the new names: they are this section's
@@ -289,12 +324,14 @@ static void place_tail(struct plan *plan) {
 
 /* Makes a plan with room for a number of new segments: the note's, and those of cuts and an extra
  * segment. The plan decides how many are needed. False, without a problem: it is more. */
-static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segments,
+static bool plan_with(struct plan *plan, enum cutting cutting, bool apart, size_t new_segments,
                       struct problem *problem) {
   struct plan_room rooms[ROOM_COUNT];
   struct problem why = {0};
   plan->new_segments = new_segments;
   plan->lead = plan->spare = plan->move_count = plan->moves_end = plan->cut_count = 0;
+  plan->apart = false;
+  plan->shift = 0;
   if (!plan_has_room(plan) && !take_lead(plan, usual_lead(plan)) && !plan_find_moves(plan, &why)) {
     plan->spare = plan->move_count = plan->moves_end = 0;
     if (!take_lead(plan, LEAD_MAX))
@@ -308,14 +345,30 @@ static bool plan_with(struct plan *plan, enum cutting cutting, size_t new_segmen
     cut(plan, &plan->relocations.room);
     cut(plan, &rooms[ROOM_MOVED]);
   }
+  if (apart)
+    set_apart(plan);
   plan->extra_size = rooms[ROOM_EXTRA].offset - plan->extra_place;
-  plan->new_segments = 1 + (plan->extra_size > 0) + take_back(plan);
+  plan->new_segments = 1 + (plan->extra_size > 0) + (plan->shift > 0) + take_back(plan);
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);
   plan_head(plan);
   place_tail(plan);
+  assert(plan->headers_at >= plan->contents_end && plan->head_end >= plan->head_start);
   return true;
+}
+
+static bool search(struct plan *plan, bool apart, struct problem *problem) {
+  for (int cutting = CUT_ALL; cutting >= CUT_NOTHING; cutting--) {
+    struct problem why = {0};
+    for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
+      if (plan_with(plan, (enum cutting)cutting, apart, n, &why))
+        return true;
+    if (why.text[0] != 0)
+      plan->cramped = why;
+  }
+  *problem = plan->cramped;
+  return problem_set(problem, "no room for more program headers");
 }
 
 bool plan_make(struct plan *plan, const struct image *image, struct plan_sections sections,
@@ -328,14 +381,12 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
     return problem_set(problem, "the ELF header isn't in the first segment");
   if (!plan_relocations(plan, problem))
     return false;
-  for (int cutting = CUT_ALL; cutting >= CUT_NOTHING; cutting--) {
-    struct problem why = {0};
-    for (size_t n = 1; n <= PLAN_NEW_SEGMENTS_MAX && why.text[0] == 0; n++)
-      if (plan_with(plan, (enum cutting)cutting, n, &why))
-        return true;
-    if (why.text[0] != 0)
-      plan->cramped = why;
-  }
-  *problem = plan->cramped;
-  return problem_set(problem, "no room for more program headers");
+  struct plan apart = *plan;
+  struct problem ignored = {0};
+  if (!search(plan, false, problem))
+    return false;
+  if (is_writable(plan) && search(&apart, true, &ignored) && apart.apart &&
+      apart.file_size < plan->file_size + READ_ONLY_COST)
+    *plan = apart;
+  return true;
 }

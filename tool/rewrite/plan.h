@@ -4,7 +4,12 @@
 
 #include "tool/image/image.h"
 
-static inline uint64_t round_up(uint64_t n, uint64_t step) { return (n + step - 1) / step * step; }
+#include <assert.h>
+
+static inline uint64_t round_up(uint64_t n, uint64_t step) {
+  assert(step > 0);
+  return (n + step - 1) / step * step;
+}
 
 /* The sections whose place the table takes. */
 struct plan_sections {
@@ -50,7 +55,8 @@ enum {
   PLAN_MOVES_MAX = 16,
   PLAN_MOVE_ALIGNMENT = 8,
   PLAN_CUTS_MAX = 3,
-  PLAN_NEW_SEGMENTS_MAX = 2 + PLAN_CUTS_MAX, /* the note, the extra one, and those after cuts */
+  /* The note, the extra one, the table's own, and those after cuts. */
+  PLAN_NEW_SEGMENTS_MAX = 3 + PLAN_CUTS_MAX,
 };
 
 struct plan {
@@ -63,6 +69,8 @@ struct plan {
   uint64_t lead;                       /* bytes put before the old file */
   struct plan_cut cuts[PLAN_CUTS_MAX]; /* in their order */
   size_t cut_count;
+  bool apart;     /* the table has a read-only segment in the raw section's pages */
+  uint64_t shift; /* how far above the raw section it then is: data shares that one's first page */
   uint64_t note_offset, note_address; /* new; the table follows the note */
   struct plan_move moves[PLAN_MOVES_MAX];
   size_t move_count;

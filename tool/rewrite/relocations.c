@@ -13,7 +13,6 @@
  */
 #include "tool/image/relocations.h"
 #include "format/array.h"
-#include "tool/image/budget.h"
 #include "tool/rewrite/plan.h"
 
 #include <inttypes.h>
@@ -129,22 +128,9 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
   return size;
 }
 
-/* A full bit map has 63 words: a file's own words are at most one for each 8 bytes. */
-static bool has_words_for(const struct image *image, const Elf64_Shdr *table,
-                          struct problem *problem) {
-  struct budget words = budget_open("relative relocations", image->size);
-  struct relr_reader reader = relr_open(image, table);
-  for (uint64_t address; relr_next(&reader, &address);)
-    if (!budget_take(&words, sizeof address, problem))
-      return false;
-  return true;
-}
-
 static bool plan_relr(struct plan *plan, const struct image_section *section,
                       struct problem *problem) {
   struct plan_relocations *relocations = &plan->relocations;
-  if (!has_words_for(plan->image, &section->header, problem))
-    return false;
   size_t count, freed;
   uint64_t *addresses = decode_relr(plan, &section->header, &count, &freed);
   for (size_t i = 0; i < count; i++)

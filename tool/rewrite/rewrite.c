@@ -41,6 +41,7 @@
 #include "elf/note.h"
 #include "tool/image/crel.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { PAGE_SIZE_MIN = 4096 };
@@ -163,6 +164,7 @@ static void copy_contents(const struct plan *plan, uint8_t *bytes) {
   for (size_t i = 0; i <= plan->cut_count; i++) {
     const bool is_last = i == plan->cut_count;
     const uint64_t to = is_last ? plan->old_contents_end : plan->cuts[i].start;
+    assert(from <= to);
     input_copy(&plan->image->file, bytes + plan_new_offset(plan, from), from, to - from);
     from = is_last ? to : plan->cuts[i].end;
   }
@@ -172,6 +174,7 @@ static void copy_contents(const struct plan *plan, uint8_t *bytes) {
 static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *bytes) {
   const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
+  assert(plan->note_offset + plan->packed_size <= plan->headers_at);
   memset(bytes + start, 0, plan_left(plan, raw->sh_offset, raw->sh_size));
   memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
   memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, plan->packed_size - PACKED_NOTE_SIZE);
@@ -218,6 +221,7 @@ static void write_moves(const struct plan *plan, uint8_t *bytes) {
   }
   for (size_t i = 0; i < plan->move_count; i++) {
     const struct plan_move *move = &plan->moves[i];
+    assert(move->new_offset + move->size <= plan->headers_at);
     memcpy(bytes + move->new_offset, plan->image->bytes + move->old_offset, move->size);
   }
 }

@@ -183,7 +183,9 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
 
 /* ---- The sections of a part ---- */
 
-/* Empties the old sections, and takes away the flags that keep and order them. */
+/* Empties the old sections, takes away the flags that keep and order them, and makes them writable:
+ * linkers then take their absolute addresses into position-independent files, and ld.so writes to
+ * data. (`pack` makes its table read-only.) */
 static void empty_old_sections(struct splitter *splitter) {
   for (size_t i = 0; i < splitter->maps.section_count; i++) {
     const struct map_section *section = &splitter->maps.sections[i];
@@ -191,6 +193,7 @@ static void empty_old_sections(struct splitter *splitter) {
     if (section->is_split)
       continue;
     header->sh_flags &= ~(Elf64_Xword)(SHF_GNU_RETAIN | SHF_LINK_ORDER);
+    header->sh_flags |= SHF_WRITE;
     header->sh_link = 0;
     header->sh_addralign = 8;
     object_replace(&splitter->object, section->number, (struct buffer){0});

@@ -2,7 +2,7 @@
 
 #![allow(non_camel_case_types, non_upper_case_globals, non_snake_case, dead_code)]
 
-pub const STACKPACK_VERSION: &[u8; 6usize] = b"0.2.0\0";
+pub const STACKPACK_VERSION: &[u8; 6usize] = b"0.9.0\0";
 pub const STACKPACK_PRESERVED_REGISTERS: u32 = 61512;
 pub const STACKPACK_CHECK_TEXT: u32 = 640;
 pub type size_t = ::std::os::raw::c_ulong;
@@ -23,6 +23,7 @@ pub const STACKPACK_UNSUPPORTED: stackpack_error = 7;
 pub const STACKPACK_TOO_MANY_MODULES: stackpack_error = 8;
 pub const STACKPACK_NO_RAW_READER: stackpack_error = 9;
 pub const STACKPACK_CODE_ADDED: stackpack_error = 10;
+pub const STACKPACK_RANGE_TAKEN: stackpack_error = 11;
 pub type stackpack_error = ::std::os::raw::c_uint;
 extern "C" {
     pub fn stackpack_error_text(error: stackpack_error) -> *const ::std::os::raw::c_char;
@@ -74,6 +75,13 @@ extern "C" {
     pub fn stackpack_table_record(
         table: *const stackpack_table,
         index: u32,
+        record: *mut stackpack_record,
+    ) -> stackpack_answer;
+}
+extern "C" {
+    pub fn stackpack_table_from(
+        table: *const stackpack_table,
+        address: u64,
         record: *mut stackpack_record,
     ) -> stackpack_answer;
 }
@@ -216,6 +224,37 @@ extern "C" {
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
+pub struct stackpack_source {
+    pub function: *const ::std::os::raw::c_char,
+    pub file: *const ::std::os::raw::c_char,
+    pub line: u32,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_sources {
+    pub frames: *const stackpack_source,
+    pub count: size_t,
+}
+pub const STACKPACK_SOURCE_FOUND: stackpack_source_answer = 0;
+pub const STACKPACK_SOURCE_NONE: stackpack_source_answer = 1;
+pub const STACKPACK_SOURCE_RAW: stackpack_source_answer = 2;
+pub const STACKPACK_SOURCE_UNKNOWN: stackpack_source_answer = 3;
+pub const STACKPACK_SOURCE_TOO_SMALL: stackpack_source_answer = 4;
+pub const STACKPACK_SOURCE_CORRUPT: stackpack_source_answer = 5;
+pub type stackpack_source_answer = ::std::os::raw::c_uint;
+extern "C" {
+    pub fn stackpack_sources_space(table: *const stackpack_table) -> size_t;
+}
+extern "C" {
+    pub fn stackpack_record_sources(
+        record: *const stackpack_record,
+        space: *mut ::core::ffi::c_void,
+        size: size_t,
+        sources: *mut stackpack_sources,
+    ) -> stackpack_source_answer;
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
 pub struct stackpack_module {
     pub table: stackpack_table,
     pub private_: [u64; 8usize],
@@ -224,7 +263,7 @@ pub struct stackpack_module {
 #[repr(align(64))]
 #[derive(Debug, Copy, Clone)]
 pub struct stackpack_process {
-    pub private_: [u64; 144usize],
+    pub private_: [u64; 152usize],
 }
 extern "C" {
     pub fn stackpack_process_open(
@@ -273,6 +312,60 @@ extern "C" {
 }
 extern "C" {
     pub fn stackpack_leave(process: *mut stackpack_process, ticket: ::std::os::raw::c_uint);
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_bytes {
+    pub bytes: *const ::core::ffi::c_void,
+    pub size: size_t,
+    pub address: u64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_statepoint_ids {
+    pub first: u64,
+    pub last: u64,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_maps {
+    pub bytes: *const ::core::ffi::c_void,
+    pub size: size_t,
+    pub base: u64,
+    pub code: *const stackpack_bytes,
+    pub code_count: size_t,
+    pub unwind: stackpack_bytes,
+    pub ids: *const stackpack_statepoint_ids,
+    pub id_count: size_t,
+}
+#[repr(C)]
+#[derive(Debug, Copy, Clone)]
+pub struct stackpack_memory {
+    pub table: stackpack_table,
+    pub private_: [u64; 4usize],
+}
+extern "C" {
+    pub fn stackpack_memory_open(
+        memory: *mut stackpack_memory,
+        maps: *const stackpack_maps,
+    ) -> stackpack_error;
+}
+extern "C" {
+    pub fn stackpack_memory_close(memory: *mut stackpack_memory);
+}
+extern "C" {
+    pub fn stackpack_process_add(
+        process: *mut stackpack_process,
+        start: usize,
+        size: size_t,
+        table: *const stackpack_table,
+    ) -> stackpack_error;
+}
+extern "C" {
+    pub fn stackpack_process_remove(process: *mut stackpack_process, start: usize) -> bool;
+}
+extern "C" {
+    pub fn stackpack_process_wait(process: *mut stackpack_process);
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -425,6 +518,29 @@ extern "C" {
         walk: *mut stackpack_walk,
         location: *const stackpack_location,
     ) -> *mut ::core::ffi::c_void;
+}
+pub type stackpack_write = ::core::option::Option<
+    unsafe extern "C" fn(
+        closure: *mut ::core::ffi::c_void,
+        text: *const ::std::os::raw::c_char,
+        size: size_t,
+    ),
+>;
+extern "C" {
+    pub fn stackpack_walk_print(
+        walk: *mut stackpack_walk,
+        space: *mut ::core::ffi::c_void,
+        size: size_t,
+        write: stackpack_write,
+        closure: *mut ::core::ffi::c_void,
+    ) -> stackpack_walk_answer;
+}
+extern "C" {
+    pub fn stackpack_walk_value(
+        walk: *const stackpack_walk,
+        location: *const stackpack_location,
+        value: *mut u64,
+    ) -> bool;
 }
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
