@@ -7,13 +7,13 @@ compile_managed "$gc/managed.c" managed.o
 "$LLVM/bin/clang" -O1 -Dno_call=a -Dno_tail_call=b -Dby_call=c -I"$gc" -c "$gc/native.c" -o native.o
 "$LLVM/bin/clang" -O1 -c "$gc/main.c" -o main.o
 
-# A library with an `index` of its own; this one calls back.
+# A library with an `index` of its own, perhaps with a version's name as the C library has it; this one calls back.
 cat >library.c <<'C'
 static void (*callback)(void);
 void set_callback(void (*function)(void)) { callback = function; }
 char *index(const char *text, int c) { if (callback) callback(); return (char *)text + c; }
 C
-"$LLVM/bin/clang" -O1 -fno-builtin -fPIC -shared -fuse-ld=lld library.c -o library.so
+echo 'GLIBC_2.2.5 { set_callback; index; };' >library.map
 cat >uses.c <<'C'
 #include <stdlib.h>
 void collect(void);
@@ -34,8 +34,12 @@ static long (*choose(void))(long) { extern char **environ; return environ ? one 
 long by_call(long x) __attribute__((ifunc("choose")));
 C
 "$LLVM/bin/clang" -O1 -c resolved.c
-for export in "" -rdynamic; do
+for export in "" -rdynamic versions; do
+  version=
+  [[ $export != versions ]] || version=-Wl,--version-script=library.map export=
   # shellcheck disable=SC2086 # an option or none
+  "$LLVM/bin/clang" -O1 -fno-builtin -fPIC -shared -fuse-ld=lld $version library.c -o library.so
+  # shellcheck disable=SC2086
   link_with lld app managed.o native.o main.o uses.o resolved.o ./library.so -Wl,-z,now $export
   expect_verdict kept app managed_no_call --gc-entry=collect
   expect_output 'index may call back any function'

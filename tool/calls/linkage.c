@@ -28,20 +28,27 @@ static bool starts_with_any(const char *name, const char *const *starting, size_
   return false;
 }
 
+static const char *text_of(const struct image *image, uint32_t strings, size_t at) {
+  const char *text = elf_strptr(image->elf, strings, at);
+  return text == NULL ? "" : text;
+}
+
+/* The C library's own files, and its compiler's: they never supply function pointers of other
+ * programs, and keep one of this program's only as leaf_functions.c lists. So does zlib. */
+static bool is_c_librarys(const char *file) {
+  static const char *const files[] = {"libc.so.",  "libm.so.",  "libpthread.so.", "libdl.so.",
+                                      "librt.so.", "ld-linux-", "libgcc_s.so.",   "libc.musl-"};
+  return starts_with_any(file, files, sizeof files / sizeof *files);
+}
+
 static void read_needed(struct linkage *linkage, const char *name) {
-  /* The C library's own files, and zlib: they never supply function pointers of other programs, and
-   * keep one of this program's only as leaf_functions.c lists. */
-  static const char *const c_library[] = {"libc.so.",     "libm.so.",   "libpthread.so.",
-                                          "libdl.so.",    "librt.so.",  "ld-linux-",
-                                          "libgcc_s.so.", "libc.musl-", "libz.so."};
   /* These define no malloc, or a sanitizer's, which collects as little as the C library's. */
   static const char *const no_allocator[] = {
       "libstdc++.so.", "libc++.so.",  "libc++abi.so.", "libunwind.so.", "libatomic.so.",
       "libasan.so.",   "liblsan.so.", "libtsan.so.",   "libubsan.so.",  "libtinfo.so."};
-  if (starts_with_any(name, c_library, sizeof c_library / sizeof *c_library)) {
-    linkage->needs_zlib |= starts(name, "libz.so.");
+  linkage->needs_zlib |= starts(name, "libz.so.");
+  if (is_c_librarys(name) || starts(name, "libz.so."))
     return;
-  }
   linkage->needs_more = true;
   linkage->needs_allocator |=
       !starts_with_any(name, no_allocator, sizeof no_allocator / sizeof *no_allocator);
@@ -72,8 +79,7 @@ static void read_entry(struct linkage *linkage, struct dynamic *dynamic, const s
     linkage->fini_array = entry->d_un.d_ptr;
     break;
   case DT_NEEDED: {
-    const char *name = elf_strptr(image->elf, strings, entry->d_un.d_val);
-    read_needed(linkage, name == NULL ? "" : name);
+    read_needed(linkage, text_of(image, strings, entry->d_un.d_val));
     break;
   }
   default:
@@ -112,10 +118,9 @@ static void find_offset_tables(struct linkage *linkage, const struct image *imag
 static struct linkage_symbol read_symbol(const struct image *image, const GElf_Sym *symbol,
                                          uint32_t strings, bool may_preempt) {
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
-  const char *name = elf_strptr(image->elf, strings, symbol->st_name);
   const bool is_defined = symbol->st_shndx != SHN_UNDEF;
   return (struct linkage_symbol){
-      .name = name == NULL ? "" : name,
+      .name = text_of(image, strings, symbol->st_name),
       .address = symbol->st_value,
       .is_defined = is_defined,
       .is_preemptible = is_defined && may_preempt && GELF_ST_BIND(symbol->st_info) != STB_LOCAL &&
@@ -137,19 +142,28 @@ static Elf_Data *data_of_type(const struct image *image, uint32_t type, uint32_t
 
 enum { VERSIONS = 1 << 15 }; /* the numbers that there may be */
 
-/* Finds the library of a symbol by the name of its version: GNU's C and C++ libraries, and GCC's
- * own, have GLIBC_, GLIBCXX_, CXXABI_ and GCC_. */
-static void note_version(struct linkage_symbol *symbol, const char *version) {
-  symbol->is_c_library =
-      starts(version, "GLIBC") || starts(version, "CXXABI_") || starts(version, "GCC_");
-  symbol->is_zlib = starts(version, "ZLIB_");
-  symbol->is_terminals = starts(version, "NCURSES");
-  symbol->is_stackpack = starts(version, "STACKPACK_");
+/* A version that the file needs: of a library's file. */
+struct version {
+  const char *name, *file; /* in the file; NULL: there is none of the number */
+};
+
+/* Finds the library of a symbol by its version: GNU's C and C++ libraries, and GCC's own, have
+ * GLIBC_, GLIBCXX_, CXXABI_ and GCC_. Others may use these names, too. */
+static void note_version(struct linkage_symbol *symbol, struct version version) {
+  symbol->is_c_library = (is_c_librarys(version.file) || starts(version.file, "libstdc++.so.")) &&
+                         (starts(version.name, "GLIBC") || starts(version.name, "CXXABI_") ||
+                          starts(version.name, "GCC_"));
+  symbol->is_zlib = starts(version.file, "libz.so.") && starts(version.name, "ZLIB_");
+  symbol->is_terminals = (starts(version.file, "libtinfo") || starts(version.file, "libncurses")) &&
+                         starts(version.name, "NCURSES");
+  symbol->is_stackpack =
+      starts(version.file, "libstackpack.so.") && starts(version.name, "STACKPACK_");
 }
 
-/* Finds the names of the versions that the file needs, by their numbers. They are in the order of
- * the needed libraries; of two with the same number, the first counts. */
-static bool find_versions(const struct image *image, const char **names, struct problem *problem) {
+/* Finds the versions that the file needs, by their numbers. They are in the order of the needed
+ * libraries; of two with the same number, the first counts. */
+static bool find_versions(const struct image *image, struct version *versions,
+                          struct problem *problem) {
   struct budget budget = budget_open("version needs", image->size);
   uint32_t strings = 0;
   Elf_Data *needed = data_of_type(image, SHT_GNU_verneed, &strings);
@@ -165,10 +179,9 @@ static bool find_versions(const struct image *image, const char **names, struct 
                          gelf_getvernaux(needed, (int)aux, &one) != NULL;
          n++, aux += one.vna_next) {
       ok = budget_take(&budget, sizeof(Elf64_Vernaux), problem);
-      if (one.vna_other >= VERSIONS || names[one.vna_other] != NULL)
-        continue;
-      const char *name = elf_strptr(image->elf, strings, one.vna_name);
-      names[one.vna_other] = name == NULL ? "" : name;
+      if (one.vna_other < VERSIONS && versions[one.vna_other].name == NULL)
+        versions[one.vna_other] = (struct version){text_of(image, strings, one.vna_name),
+                                                   text_of(image, strings, file.vn_file)};
     }
     if (file.vn_next == 0)
       break;
@@ -193,8 +206,8 @@ static bool find_libraries(struct linkage *linkage, const struct image *image,
   Elf_Data *versions = data_of_type(image, SHT_GNU_versym, &unused);
   const bool has_versions =
       versions != NULL && data_of_type(image, SHT_GNU_verneed, &unused) != NULL;
-  const char **names = calloc(VERSIONS, sizeof *names); /* by version, or NULL */
-  const bool ok = find_versions(image, names, problem);
+  struct version *needed = calloc(VERSIONS, sizeof *needed); /* by number */
+  const bool ok = find_versions(image, needed, problem);
   for (uint32_t i = 0; ok && i < linkage->symbol_count; i++) {
     struct linkage_symbol *symbol = &linkage->symbols[i];
     GElf_Versym version = VER_NDX_GLOBAL;
@@ -204,10 +217,10 @@ static bool find_libraries(struct linkage *linkage, const struct image *image,
       version &= VERSIONS - 1;
     if (version <= VER_NDX_GLOBAL)
       note_unversioned(linkage, symbol, has_versions);
-    else if (names[version] != NULL)
-      note_version(symbol, names[version]);
+    else if (needed[version].name != NULL)
+      note_version(symbol, needed[version]);
   }
-  free(names);
+  free(needed);
   return ok;
 }
 
