@@ -97,6 +97,13 @@ for layout in -no-pie "-pie -Wl,-z,notext"; do
   expect_status 0 "$stackpack" callgraph --format=dot app
   expect_output 'any function of a type'
 
+  # A library that is loaded may store any of its functions.
+  echo 'void *dlopen(const char *, int); void *load(void) { return dlopen("library.so", 1); }' >load.c
+  "$LLVM/bin/clang" -O1 -fPIE -c load.c
+  # shellcheck disable=SC2086
+  link_with lld app managed.o types.o said.o native.o collect.o main.o load.o $layout
+  expect_verdict kept app managed_typed --gc-entry=collect
+
   # A function without a type may be meant by any pointer.
   "$LLVM/bin/clang" -O1 -fPIE -I"$gc" -c "$gc/native.c" -o native.o
   # shellcheck disable=SC2086

@@ -22,8 +22,8 @@
  * The successors of an indirect call whose ID is a type are the address-taken functions of that
  * type, and all address-taken functions without any type. That holds for any code around the call:
  * the frontend promises that the pointer's value is one of these. A pointer from another file may
- * be called there, too, unless the program is linked with the C library alone, and looks no
- * functions up by name.
+ * be called there, too, unless the program is linked with the C library alone, and neither loads
+ * libraries, which may store one, nor looks functions up by name.
  */
 #include "format/array.h"
 #include "format/search.h"
@@ -147,8 +147,7 @@ static bool has_foreign_pointers(const struct call_graph *graph) {
   if (linkage->is_library || linkage->needs_more)
     return true;
   for (uint32_t i = 1; i < linkage->symbol_count; i++)
-    if (strcmp(linkage->symbols[i].name, "dlsym") == 0 ||
-        strcmp(linkage->symbols[i].name, "dlvsym") == 0)
+    if (leaf_words_have(LEAF_LOADERS, linkage->symbols[i].name))
       return true;
   return false;
 }
