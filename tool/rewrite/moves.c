@@ -169,13 +169,14 @@ static bool is_movable(const struct image_section *named, const Elf64_Phdr *inte
 }
 
 /* Names the way to link a file with more room: a linker that puts the first section higher leaves
- * the bytes before it free. */
+ * the bytes before it free. (GNU ld, since 2.43, moves the note of properties alone.) */
 static bool set_immovable(const struct plan *plan, const char *name, struct problem *problem) {
   enum { ROUND = 256 };
   const struct image_section *first = plan->sections.raw;
   EACH_SECTION(plan->image, section)
     if ((section->header.sh_flags & SHF_ALLOC) != 0 &&
-        section->header.sh_addr < first->header.sh_addr)
+        section->header.sh_addr < first->header.sh_addr &&
+        strcmp(section->name, ".note.gnu.property") != 0)
       first = section;
   const uint64_t room = plan_old_headers_end(plan) + PLAN_NEW_SEGMENTS_MAX * sizeof(Elf64_Phdr);
   return problem_set(problem,
