@@ -24,6 +24,12 @@ cat common.h - >marks.c <<'C'
 extern const char __start_gcmaps[], __stop_gcmaps[];
 int main(void) { return __start_gcmaps == __stop_gcmaps || end(__start_gcmaps); }
 C
+cat common.h - >ends.c <<'C'
+#include <unistd.h>
+__asm__(".pushsection .fini_array,\"aw\"; .globl ends; ends: .quad __LLVM_StackMaps; .popsection");
+extern const char *const volatile ends;
+int main(void) { int status = end(ends); fflush(NULL); _exit(status); }
+C
 cat common.h - >string.c <<'C'
 #include <string.h>
 int main(int count, char **words) { return count > 1 && strcmp(words[1], NAME) == 0 ? 1 : end(words[0]); }
@@ -76,6 +82,8 @@ for linker in lld bfd; do
 done
 build bfd script.c list.o other.o -static -fno-pie -Wl,-T,script.ld
 expect_client 'the symbol maps_(begin|end) |an instruction in'
+build bfd ends.c list.o other.o
+expect_client 'a pointer in \.fini_array at'
 build lld string.c list.o other.o
 expect_client 'the name \.llvm_stackmaps in \.rodata'
 build lld constant.c list.o other.o
