@@ -81,6 +81,12 @@ check ""
 link_with lld app managed.o native.o ./liballocates.so
 check "opens sorts"
 
+# A library's malloc is that of the program that loads it.
+"$LLVM/bin/clang" -O1 -fPIC -DIMPORTS -c native.c
+link_with lld app -shared -Wl,-z,notext,-Bsymbolic managed.o native.o
+check "opens sorts"
+check "" --malloc=libc
+
 # Libraries certain to lack one.
 echo 'void set_callback(void (*function)(void)) { (void)function; }' >other.c
 "$LLVM/bin/clang" -O1 -c native.c other.c

@@ -1,6 +1,7 @@
 #!/bin/bash
 # One object of a program has lost its local symbols, and has no unwind tables: code between two functions is the only sign of a
-# copy of a GC entry. The other objects have theirs.
+# copy of a GC entry. The other objects have theirs. Code in assembly has a label there that isn't the copy's name, or no function's
+# end before it; and a promise for what is in front of it isn't for the copy.
 . "$TOP/tests/cli/common.sh"
 
 cat >native.c <<'C'
@@ -33,4 +34,40 @@ for options in -fasynchronous-unwind-tables -fno-asynchronous-unwind-tables; do
     echo complete >policy
     expect_verdict dropped app managed_no_call --gc-entry=collect --policy=policy
   done
+done
+
+# What comes before the copy, and the way into it.
+check_assembly() { # BEFORE WAY
+  cat >native.S <<S
+    .text
+    .globl before, no_call, leaf, collect
+    .type before, @function
+    .type no_call, @function
+    .type leaf, @function
+    .type collect, @function
+before: ret
+$1
+copy: incl state(%rip)
+    ret
+no_call: $2
+    .size no_call, . - no_call
+leaf: mov \$1, %eax
+    ret
+    .size leaf, . - leaf
+collect: incl state(%rip)
+    ret
+    .size collect, . - collect
+    .local state
+    .comm state, 4
+    .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" -c native.S
+  strip -x -o lost.o native.o
+  link_with lld app managed.o main.o lost.o
+  expect_verdict kept app managed_no_call --gc-entry=collect --no-gc=before --no-gc='before_*'
+  expect_verdict dropped app managed_leaf --gc-entry=collect
+}
+for way in 'jmp copy' 'push %rax; call copy; pop %rcx; ret'; do
+  check_assembly '' "$way"
+  check_assembly '.size before, . - before; .globl before_end; before_end:' "$way"
 done

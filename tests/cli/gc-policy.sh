@@ -111,6 +111,8 @@ pack 0 --gc-entry=collect --no-gc=log_it
 grep -q "warning: several functions are called 'log_it', which is never to collect: this holds for none" err || fail "not told"
 expect_refusal "app: several functions are called 'log_it'" "$stackpack" pack --always --strict --gc-entry=collect --no-gc=log_it -o other app
 expect_verdict kept app managed_third --gc-entry=collect --no-gc='log_e*'
+strip -x -o stripped app
+expect_verdict kept stripped managed_third --gc-entry=collect --no-gc=log_end
 expect_verdict dropped app managed_third --gc-entry=collect --no-gc=log_third
 expect_verdict kept app managed_first --gc-entry=log_it
 expect_output 'log_it, a GC entry$'

@@ -133,7 +133,7 @@ check_part dropped "that goes back" 'push %rbx; test %rdi, %rdi; je part; 1: pop
 # The middle of another function; one jumps to it as to a start.
 check_middle() { # kept|dropped NAME JUMP MIDDLE: of the other function, with the place 2
   check "$1" "in the middle of another function: $2" "push %rdi; call jumps; add \$8, %rsp; ret; .type jumps, @function; jumps: $3
-    .p2align 4; .type other, @function; other: $4"
+    .p2align 4; .type other, @function; other: $4; .size other, . - other"
 }
 check_middle kept "with more on the stack" 'jmp 2f' 'push %rdi; nop; 2: pop %rax; ret'
 check_middle kept "with more on the stack, after another's return" 'jmp 2f' 'mov $1, %eax; ret; 2: pop %rax; ret'

@@ -70,6 +70,8 @@ TEST(other_suffixes_are_parts_of_gc_entries_and_other_functions_for_promises) {
                                        "log__anon_1234",
                                        "log:proc",
                                        "log-12",
+                                       "log.1",
+                                       "log.1.constprop.0",
                                        "log.constprop.0.append"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     ck_assert(match("log", others[i]));
@@ -79,6 +81,8 @@ TEST(other_suffixes_are_parts_of_gc_entries_and_other_functions_for_promises) {
 }
 
 TEST(names_are_also_those_of_the_language) {
+  static const char in_other_module[] =
+      "_ZN2rt5inner45_$LT$impl$u20$rt..Gc$u20$for$u20$rt..Heap$GT$7collect17h0123456789abcdefE";
   static const char in_trait[] = "_RNvXs_C2rtNtB4_4HeapNtB4_2Gc7collect";
   for (enum policy_kind kind = POLICY_GC_ENTRY; kind <= POLICY_NO_GC; kind++) {
     ck_assert(match_as(kind, "rt::collect", "_ZN2rt7collectEv"));
@@ -90,14 +94,31 @@ TEST(names_are_also_those_of_the_language) {
     ck_assert(match_as(kind, "<rt::Heap as rt::Gc>::collect", in_trait));
     ck_assert(match_as(kind, "rt::Gc::collect", in_trait));
     ck_assert(match_as(kind, "rt::Heap::collect", in_trait));
+    ck_assert(match_as(kind, "rt::Gc::collect", in_other_module));
+    ck_assert(match_as(kind, "rt::Heap::collect", in_other_module));
     ck_assert(match_as(kind, "rt::operator<", "_ZN2rtltEii"));
+    ck_assert(match_as(kind, "rt::operator<<", "_ZN2rtlsIiEEvT_"));
+    ck_assert(match_as(kind, "rt::operator>", "_ZN2rtgtIiEEvT_"));
+    ck_assert(match_as(kind, "rt::operator->", "_ZN2rtptIiEEvT_"));
     ck_assert(!match_as(kind, "rt", "_ZN2rt7collectEv"));
     ck_assert(!match_as(kind, "collect", "_ZN2rt7collectEv"));
   }
-  ck_assert(match("rt::collect", "_ZN2rt7collectEv.avx2"));
-  ck_assert(!match_leaf("rt::collect", "_ZN2rt7collectEv.avx2"));
-  ck_assert(match("rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"));
-  ck_assert(!match_leaf("rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"));
+  static const struct {
+    const char *pattern, *name;
+  } parts[] = {
+      {"rt::collect", "_ZN2rt7collectEv.avx2"},
+      {"rt::collect()", "_ZN2rt7collectEv.avx2"},
+      {"rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"},
+      {"rt::Heap::collect", "_ZTch0_h16_N2rt4Heap7collectEv"},
+      {"rt::Heap::collect", "_ZGTtN2rt4Heap7collectEv"},
+      {"-[Heap collect]", "-[Heap collect].cold.1"},
+      {"rt.collect[go.shape.int]", "rt.collect[go.shape.int].avx2"},
+      {"$s2rt7collectyyF", "$s2rt7collectyyFTf4d_n"},
+  };
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    ck_assert_msg(match(parts[i].pattern, parts[i].name), "%s", parts[i].name);
+    ck_assert_msg(!match_leaf(parts[i].pattern, parts[i].name), "%s", parts[i].name);
+  }
 }
 
 TEST(patterns_are_globs) {

@@ -87,26 +87,23 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *text,
   for (size_t i = 0; i < matcher->policy->count; i++) {
     const struct policy_pattern *pattern = &matcher->policy->patterns[i];
     const bool is_entry = pattern->kind == POLICY_GC_ENTRY;
-    if ((!is_certain && !is_entry) || !policy_matches(pattern, &name))
+    if (!is_certain && !is_entry)
       continue;
-    (void)ARRAY_ADD(matcher->matches, matcher->count, matcher->capacity,
-                    (struct match){(uint32_t)i, node});
-    const bool is_exact =
-        name.form_count == 0 && pattern_means(pattern->text, &name, PATTERN_NARROW);
-    if (pattern->is_plain && (!is_entry || is_exact))
+    if (policy_matches(pattern, &name))
+      (void)ARRAY_ADD(matcher->matches, matcher->count, matcher->capacity,
+                      (struct match){(uint32_t)i, node});
+    const bool may_be_plain = pattern->is_plain && (!is_entry || name.form_count == 0);
+    if (may_be_plain && pattern_means(pattern->text, &name, PATTERN_NUMBERED))
       note_meaning(&matcher->meanings[i], own, &name);
   }
   pattern_name_close(&name);
 }
 
-/* A label without type may be the end of the code before it: a promise holds for it only if it is
- * the sole name there, and the file still has its local symbols. */
-static bool is_own_name(const struct analysis *analysis, const GElf_Sym *symbol, const char *name) {
-  const uint32_t function = call_graph_start(analysis->graph, symbol->st_value);
-  if (symbol->st_shndx == SHN_ABS || function == (uint32_t)GRAPH_NO_NODE || names_is_mapping(name))
-    return false;
-  return GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE ||
-         (!analysis->lacks_symbols && names_is_only(&analysis->graph->names, symbol->st_value));
+/* A label without type may be the end of the code before it, and the function there may have lost
+ * its symbol: a promise never holds for it. */
+static bool is_own_name(const struct analysis *analysis, const GElf_Sym *symbol) {
+  return GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE && symbol->st_shndx != SHN_ABS &&
+         call_graph_start(analysis->graph, symbol->st_value) != (uint32_t)GRAPH_NO_NODE;
 }
 
 static void match_symbols(struct matcher *matcher, const struct image *image) {
@@ -116,7 +113,7 @@ static void match_symbols(struct matcher *matcher, const struct image *image) {
       continue;
     const uint32_t function = call_graph_function(matcher->analysis->graph, at.symbol.st_value);
     if (function != GRAPH_NO_NODE && *at.name != 0)
-      match_node(matcher, function, at.name, is_own_name(matcher->analysis, &at.symbol, at.name));
+      match_node(matcher, function, at.name, is_own_name(matcher->analysis, &at.symbol));
   }
 }
 
@@ -214,22 +211,22 @@ static bool lacks_symbols(const struct image *image) {
 }
 
 /* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
- * alone are missing. A function of uncertain end may hold others, which calls into its middle
- * enter. */
+ * alone are missing; a label there without type may be the end of the code before it. A function of
+ * uncertain end may hold others, which calls and jumps into its middle enter. */
 static void find_nameless(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
-    const bool is_suspect =
-        call_graph_name(graph, i) == NULL && !graph_is_linkage(graph, i) && !function->is_data;
+    const bool is_suspect = !names_has_function(&graph->names, function->address) &&
+                            !graph_is_linkage(graph, i) && !function->is_data;
     analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
                            function->address != linkage->init && function->address != linkage->fini;
   }
   for (uint32_t i = 0; i < graph->call_count; i++) {
     const struct call *call = &graph->calls[i];
-    if (call->is_inside && !call->is_jump && graph_is_function(graph, call->target) &&
-        !graph->functions[call->target].is_whole)
+    if (call->is_inside && graph_is_function(graph, call->target) &&
+        !graph->functions[call->target].is_whole && !graph_is_linkage(graph, call->target))
       analysis->is_goal[call->target] = true;
   }
   for (uint32_t i = 0; i < graph_anything(graph); i++) {
@@ -318,10 +315,9 @@ static bool has_libc_malloc(const struct call_graph *graph, const struct policy 
  * library's version, its linker found only that one; and a program's own comes first. */
 static bool may_replace_malloc(const struct call_graph *graph) {
   const struct linkage *linkage = &graph->linkage;
-  for (uint32_t i = 1; i < linkage->symbol_count; i++)
+  for (uint32_t i = 1; i < linkage->symbol_count && !linkage->is_library; i++)
     if (strcmp(linkage->symbols[i].name, "malloc") == 0)
-      return linkage->symbols[i].is_defined ? linkage->is_library
-                                            : !linkage->symbols[i].is_c_library;
+      return !linkage->symbols[i].is_defined && !linkage->symbols[i].is_c_library;
   return true;
 }
 

@@ -20,9 +20,13 @@ bool pattern_is_plain(const char *pattern) { return strpbrk(pattern, "*?[\\") ==
 
 /* ---- Suffixes ---- */
 
-/* The length of a compiler's suffix at the start of a text, or 0. Copies share their function's
- * name; with `identities`, so do functions that only differ in a suffix. */
-static size_t suffix_length(const char *text, bool identities) {
+/* The suffixes that count: of copies, which share their function's name; of functions, too, that
+ * only differ in a suffix; and plain numbers, by which compilers tell functions of one name apart,
+ * and languages number what is defined in a function. */
+enum suffixes { COPIES, IDENTITIES, NUMBERS };
+
+/* The length of a compiler's suffix at the start of a text, or 0. */
+static size_t suffix_length(const char *text, enum suffixes which) {
   static const char *const copies[] = {".constprop.", ".isra.", ".part.", ".specialized.",
                                        ".localalias."};
   static const char *const others[] = {".llvm.", ".lto_priv.", ".__uniq."};
@@ -30,13 +34,13 @@ static size_t suffix_length(const char *text, bool identities) {
   for (size_t i = 0; i < sizeof copies / sizeof *copies; i++)
     if (strncmp(text, copies[i], strlen(copies[i])) == 0)
       word = copies[i];
-  for (size_t i = 0; identities && i < sizeof others / sizeof *others; i++)
+  for (size_t i = 0; which >= IDENTITIES && i < sizeof others / sizeof *others; i++)
     if (strncmp(text, others[i], strlen(others[i])) == 0)
       word = others[i];
-  if (identities && *text == '@')
+  if (which >= IDENTITIES && *text == '@')
     return strlen(text);
   const size_t number = *text == '.' ? strspn(text + 1, "0123456789") : 0;
-  if (identities && number > 0)
+  if (which == NUMBERS && number > 0)
     return 1 + number;
   if (word == NULL)
     return strcmp(text, ".localalias") == 0 ? strlen(text) : 0;
@@ -45,15 +49,15 @@ static size_t suffix_length(const char *text, bool identities) {
 }
 
 /* Whether a text consists of compilers' suffixes. */
-static bool is_suffixes(const char *text, bool identities) {
+static bool is_suffixes(const char *text, enum suffixes which) {
   size_t length = 1;
-  while (*text != 0 && (length = suffix_length(text, identities)) > 0)
+  while (*text != 0 && (length = suffix_length(text, which)) > 0)
     text += length;
   return length > 0;
 }
 
 /* The start of a name's suffixes: its end if it has none. A name has few of them. */
-static size_t own_length(const char *name, bool identities) {
+static size_t own_length(const char *name, enum suffixes which) {
   enum { SUFFIXES = 8 };
   const size_t whole = strlen(name);
   size_t own = whole;
@@ -61,13 +65,13 @@ static size_t own_length(const char *name, bool identities) {
   for (size_t at = whole; at-- > 1 && marks < 2 * SUFFIXES;)
     if (name[at] == '.' || name[at] == '@') {
       marks++;
-      if (is_suffixes(name + at, identities))
+      if (is_suffixes(name + at, which))
         own = at;
     }
   return own;
 }
 
-size_t pattern_function_length(const char *name) { return own_length(name, false); }
+size_t pattern_function_length(const char *name) { return own_length(name, COPIES); }
 
 /* ---- Forms ---- */
 
@@ -78,6 +82,16 @@ static void add_form(struct pattern_name *name, char *form) {
     free(form);
 }
 
+/* The length of an operator of angle brackets at the start of a text. */
+static size_t operator_length(const char *text) {
+  static const char *const operators[] = {"<=>", "<<=", ">>=", "->*", "<<", ">>",
+                                          "<=",  ">=",  "->",  "<",   ">"};
+  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
+    if (strncmp(text, operators[i], strlen(operators[i])) == 0)
+      return strlen(operators[i]);
+  return 0;
+}
+
 /* A name without its language's angle brackets and tags, and the text in them; NULL if it has none.
  * An operator's are no brackets. */
 static char *without_arguments(const char *form) {
@@ -85,9 +99,14 @@ static char *without_arguments(const char *form) {
   size_t to = 0;
   unsigned depth = 0;
   for (const char *at = form; *at != 0; at++) {
-    const bool is_operator = to >= 8 && strncmp(text + to - 8, "operator", 8) == 0;
-    const bool opens = *at == '<' && !is_operator, tag = strncmp(at, "[abi:", 5) == 0;
-    if (opens || tag) {
+    const bool is_operator = depth == 0 && to >= 8 && strncmp(text + to - 8, "operator", 8) == 0;
+    const size_t length = is_operator ? operator_length(at) : 0;
+    const bool tag = strncmp(at, "[abi:", 5) == 0;
+    if (length > 0) {
+      memcpy(text + to, at, length);
+      to += length;
+      at += length - 1 + (at[length] == ' '); /* before arguments of `<` there is a blank */
+    } else if (*at == '<' || tag) {
       if (depth++ == 0 && to >= 2 && text[to - 1] == ':' && text[to - 2] == ':')
         to -= 2;
     } else if ((*at == '>' && at > form && at[-1] != '-') || *at == ']') {
@@ -103,20 +122,25 @@ static char *without_arguments(const char *form) {
   return NULL;
 }
 
-/* Of `<Type as Trait>::method`, `Type::method` or `Trait::method`; NULL for other names. */
+/* Of `<Type as Trait>::method`, or `module::<impl Trait for Type>::method`, `Type::method` or
+ * `Trait::method`; NULL for other names. */
 static char *of_method(const char *form, bool is_trait) {
-  const char *as = NULL, *end = NULL;
-  unsigned depth = 0;
-  for (const char *at = form; *form == '<' && *at != 0 && end == NULL; at++) {
+  const char *impl = strstr(form, "<impl ");
+  const char *start = impl != NULL ? impl + strlen("<impl ") : form + 1;
+  const char *word = impl != NULL ? " for " : " as ", *between = NULL, *end = NULL;
+  unsigned depth = 1;
+  for (const char *at = start; (impl != NULL || *form == '<') && *at != 0 && end == NULL; at++) {
     depth += *at == '<';
     if (*at == '>' && at[-1] != '-' && --depth == 0)
       end = at;
-    if (depth == 1 && as == NULL && strncmp(at, " as ", 4) == 0)
-      as = at;
+    if (depth == 1 && between == NULL && strncmp(at, word, strlen(word)) == 0)
+      between = at;
   }
-  if (end == NULL || (as == NULL && is_trait))
+  if (end == NULL || (between == NULL && is_trait))
     return NULL;
-  const char *from = is_trait ? as + 4 : form + 1, *to = is_trait || as == NULL ? end : as;
+  const bool is_first = between == NULL || is_trait == (impl != NULL);
+  const char *from = is_first ? start : between + strlen(word);
+  const char *to = is_first && between != NULL ? between : end;
   char *text = malloc(strlen(form) + 1);
   sprintf(text, "%.*s%s", (int)(to - from), from, end + 1);
   char *plain = without_arguments(text);
@@ -136,11 +160,14 @@ static bool is_whole_mangled(const char *name) {
 }
 
 void pattern_name_open(struct pattern_name *name, const char *text) {
-  *name = (struct pattern_name){.text = text, .own = strndup(text, own_length(text, true))};
+  const size_t own = own_length(text, NUMBERS);
+  *name = (struct pattern_name){
+      .text = text, .own = strndup(text, own), .is_numbered = own != own_length(text, IDENTITIES)};
   char *plain = demangle(name->own, false);
   if (plain == NULL)
     return;
-  static const char *const thunks[] = {"non-virtual thunk to ", "virtual thunk to "};
+  static const char *const thunks[] = {"non-virtual thunk to ", "virtual thunk to ",
+                                       "covariant return thunk to ", "transaction clone for "};
   name->has_strange_suffix = !is_whole_mangled(name->own);
   for (size_t i = 0; i < sizeof thunks / sizeof *thunks; i++)
     if (strncmp(plain, thunks[i], strlen(thunks[i])) == 0) {
@@ -148,7 +175,10 @@ void pattern_name_open(struct pattern_name *name, const char *text) {
       memmove(plain, plain + strlen(thunks[i]), strlen(plain + strlen(thunks[i])) + 1);
       plain[strcspn(plain, "(")] = 0; /* with parameters in any case */
     }
-  add_form(name, demangle(name->own, true));
+  char *whole = demangle(name->own, true), *clone = strstr(whole == NULL ? "" : whole, " [clone ");
+  if (clone != NULL)
+    *clone = 0;
+  add_form(name, whole);
   add_form(name, without_arguments(plain));
   add_form(name, of_method(plain, false));
   add_form(name, of_method(plain, true));
@@ -169,17 +199,24 @@ static bool fits(const char *pattern, const char *text) {
          (!pattern_is_plain(pattern) && fnmatch(pattern, text, 0) == 0);
 }
 
-/* Whether a pattern fits the start of a name, before a character outside the names of C, or before
- * the number of one of Zig's generic functions. */
-static bool fits_start(const char *pattern, const char *text) {
+/* Whether a pattern's own text is the start of a name, before a character outside the names of C,
+ * before the number of one of Zig's generic functions, or, in Swift, before the arguments of a
+ * specialisation. */
+static bool starts(const char *pattern, const char *text) {
   const size_t length = strlen(pattern);
-  if (pattern_is_plain(pattern)) {
-    if (length == 0 || strncmp(pattern, text, length) != 0)
-      return false;
-    const char *rest = text + length;
-    return (!isalnum((unsigned char)*rest) && *rest != '_') || strncmp(rest, "__anon_", 7) == 0;
-  }
-  char *longer = malloc(length + sizeof "[!A-Za-z0-9_]*");
+  if (length == 0 || strncmp(pattern, text, length) != 0)
+    return false;
+  const char *rest = text + length;
+  const bool is_swift = *text == '$' && (text[1] == 's' || text[1] == 'S') && length > 2;
+  return (!isalnum((unsigned char)*rest) && *rest != '_') || is_swift ||
+         strncmp(rest, "__anon_", 7) == 0;
+}
+
+/* The same of a pattern with wildcards, or with characters that only look like some. */
+static bool fits_start(const char *pattern, const char *text) {
+  if (pattern_is_plain(pattern) || starts(pattern, text))
+    return starts(pattern, text);
+  char *longer = malloc(strlen(pattern) + sizeof "[!A-Za-z0-9_]*");
   sprintf(longer, "%s[!A-Za-z0-9_]*", pattern);
   bool result = fnmatch(longer, text, 0) == 0;
   sprintf(longer, "%s__anon_*", pattern);
@@ -189,14 +226,14 @@ static bool fits_start(const char *pattern, const char *text) {
 }
 
 /* Whether a pattern fits a name with or without some of its suffixes. */
-static bool fits_copy(const char *pattern, const struct pattern_name *name) {
+static bool fits_copy(const char *pattern, const struct pattern_name *name, enum suffixes which) {
   bool result = fits(pattern, name->text);
   char *text = strdup(name->text);
   const size_t own = strlen(name->own);
   for (size_t at = strlen(text); !result && at-- > own;)
     if (text[at] == '.' || text[at] == '@') {
       text[at] = 0;
-      result = is_suffixes(name->text + at, true) && fits(pattern, text);
+      result = is_suffixes(name->text + at, which) && fits(pattern, text);
     }
   free(text);
   return result;
@@ -204,10 +241,11 @@ static bool fits_copy(const char *pattern, const struct pattern_name *name) {
 
 bool pattern_means(const char *pattern, const struct pattern_name *name,
                    enum pattern_reading reading) {
-  bool result = reading == PATTERN_NARROW
-                    ? fits_copy(pattern, name)
-                    : fits(pattern, name->text) || fits_start(pattern, name->text);
-  const bool has_forms = reading == PATTERN_WIDE || !name->has_strange_suffix;
+  const bool is_wide = reading == PATTERN_WIDE, is_numbered = reading == PATTERN_NUMBERED;
+  bool result = is_wide ? fits(pattern, name->text) || fits_start(pattern, name->text)
+                        : fits_copy(pattern, name, is_numbered ? NUMBERS : IDENTITIES);
+  const bool has_forms =
+      is_wide || (!name->has_strange_suffix && (is_numbered || !name->is_numbered));
   for (size_t i = 0; i < name->form_count && has_forms && !result; i++)
     result = fits(pattern, name->forms[i]);
   return result;

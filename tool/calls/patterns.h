@@ -9,7 +9,8 @@
  *
  * There are two readings. The wide one is for GC entries, all of whose parts must be found: any
  * suffix marks a part. The narrow one is for functions with a promise of the user's: only a certain
- * copy belongs to the function.
+ * copy belongs to the function. By a third one, also `f.1` may be meant by `f`: such a name is of
+ * another function, or of one of several that the source calls `f`.
  */
 #ifndef STACKPACK_PATTERNS_H
 #define STACKPACK_PATTERNS_H
@@ -17,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum pattern_reading { PATTERN_NARROW, PATTERN_WIDE };
+enum pattern_reading { PATTERN_NARROW, PATTERN_NUMBERED, PATTERN_WIDE };
 
 /* A symbol's name in its forms. */
 enum { PATTERN_FORMS = 6 };
@@ -27,6 +28,7 @@ struct pattern_name {
   char *forms[PATTERN_FORMS]; /* in its language; owned */
   size_t form_count;
   bool has_strange_suffix; /* one that may be another than a copy's */
+  bool is_numbered;        /* it has a plain number among its suffixes */
 };
 void pattern_name_open(struct pattern_name *name, const char *text);
 void pattern_name_close(struct pattern_name *name);

@@ -10,10 +10,11 @@
 #include <string.h>
 
 /* Functions before labels, global names before weak and local ones. */
+enum { LABELS = 3 };
 static int symbol_rank(const GElf_Sym *symbol) {
   const unsigned binding = GELF_ST_BIND(symbol->st_info);
   const int visible = binding == STB_GLOBAL ? 0 : binding == STB_WEAK ? 1 : 2;
-  return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? visible + 3 : visible;
+  return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE ? visible + LABELS : visible;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -35,7 +36,10 @@ void names_open(struct names *names, const struct image *image) {
          (type == STT_NOTYPE && !names_is_mapping(at.name))) &&
         *at.name != 0 && at.symbol.st_shndx != SHN_ABS &&
         !ARRAY_ADD(names->items, names->count, names->capacity,
-                   (struct name){at.symbol.st_value, at.name, false, symbol_rank(&at.symbol)}))
+                   (struct name){.address = at.symbol.st_value,
+                                 .end = at.symbol.st_value + at.symbol.st_size,
+                                 .text = at.name,
+                                 .rank = symbol_rank(&at.symbol)}))
       return;
   }
   if (names->count > 0)
@@ -44,11 +48,14 @@ void names_open(struct names *names, const struct image *image) {
   for (size_t i = 0; i < names->count; i++)
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
       names->items[kept++] = names->items[i];
-    else
-      names->items[kept - 1].is_shared |=
-          strcmp(names->items[kept - 1].text, names->items[i].text) != 0;
   names->count = kept;
   assert(IS_SORTED(names->items, names->count, address));
+  uint64_t end = 0; /* of the functions up to here */
+  for (size_t i = 0; i < kept; i++) {
+    struct name *name = &names->items[i];
+    name->is_function = name->rank < LABELS || name->address < end;
+    end = name->rank < LABELS && name->end > end ? name->end : end;
+  }
 }
 
 void names_close(struct names *names) {
@@ -66,7 +73,7 @@ const char *names_find(const struct names *names, uint64_t address) {
   return name == NULL ? NULL : name->text;
 }
 
-bool names_is_only(const struct names *names, uint64_t address) {
+bool names_has_function(const struct names *names, uint64_t address) {
   const struct name *name = find(names, address);
-  return name != NULL && !name->is_shared;
+  return name != NULL && name->is_function;
 }

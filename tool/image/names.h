@@ -6,9 +6,10 @@
 
 struct name {
   uint64_t address;
+  uint64_t end;     /* by the symbol's size */
   const char *text; /* in the image */
-  bool is_shared;   /* there are others at this address */
   int rank;         /* of several names of one function, the name with the lowest rank is taken */
+  bool is_function; /* by the symbol's type, or a label in such a function */
 };
 
 struct names {
@@ -27,7 +28,8 @@ bool names_is_mapping(const char *text);
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
 
-/* Whether it has exactly one name. */
-bool names_is_only(const struct names *names, uint64_t address);
+/* Whether that is a function's by its symbol's type, or a label in such a function: other labels
+ * may have another meaning. */
+bool names_has_function(const struct names *names, uint64_t address);
 
 #endif
