@@ -24,10 +24,11 @@ static const char help[] =
     "      --format=text|json    json: an object per record; default: text\n"
     "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP;
 
-/* Records of a function that are printed together. */
+/* Records of a function that are printed together: the selected ones in [first, end). They are read
+ * one by one, each time that they are gone through: many may have the same long live set. */
 struct group {
-  struct record_view *views; /* owned, all `capacity` of them; `count` are filled */
-  size_t count, capacity;
+  uint32_t first, end;
+  size_t count;
 };
 
 struct dump {
@@ -40,18 +41,20 @@ struct dump {
   int address_width; /* of records' addresses */
   unsigned width;    /* of the terminal; 0: any */
   struct group group;
+  struct record_view head; /* the group's first record */
+  struct record_view view; /* the one that is printed */
   struct frame_table frame;
 };
 
-/* Adds a record to the group. */
-static void take_record(struct dump *dump, uint32_t record) {
-  struct group *group = &dump->group;
-  const size_t before = group->capacity;
-  (void)array_make_room((void **)&group->views, &group->capacity, group->count + 1,
-                        sizeof *group->views);
-  if (group->capacity > before)
-    memset(group->views + before, 0, (group->capacity - before) * sizeof *group->views);
-  record_view_take(&group->views[group->count++], dump->table, &dump->table->records[record]);
+/* Reads the group's next record from number *next on, which moves behind it; false after the last
+ * one. */
+static bool take_next(struct dump *dump, uint32_t *next) {
+  while (*next < dump->group.end && !dump->is_selected[*next])
+    ++*next;
+  if (*next == dump->group.end)
+    return false;
+  record_view_take(&dump->view, dump->table, &dump->table->records[(*next)++]);
+  return true;
 }
 
 static const char *name_of(const struct dump *dump, const struct record_view *view) {
@@ -68,11 +71,10 @@ static void find_frames(const struct dump *dump, const struct record_view *view,
 static void dump_json(struct dump *dump) {
   for (uint32_t i = 0; i < dump->table->record_count && !ferror(stdout); i++) {
     struct source_frames frames;
-    dump->group.count = 0;
+    const struct record_view *view = &dump->view;
     if (!dump->is_selected[i])
       continue;
-    take_record(dump, i);
-    const struct record_view *view = &dump->group.views[0];
+    record_view_take(&dump->view, dump->table, &dump->table->records[i]);
     find_frames(dump, view, &frames);
     record_json_print(view, name_of(dump, view), dump->with_source ? &frames : NULL);
     putchar('\n');
@@ -127,7 +129,7 @@ static void print_below(const struct dump *dump, const struct record_view *view)
   struct source_frames frames;
   find_frames(dump, view, &frames);
   print_pairs(dump, view);
-  if (!has_frame_of(view, &dump->group.views[0]))
+  if (!has_frame_of(view, &dump->head))
     record_text_frame(&dump->text, view, 6);
   record_text_lists(&dump->text, view, 6);
   record_text_frames(&dump->text, &frames, 6);
@@ -135,14 +137,14 @@ static void print_below(const struct dump *dump, const struct record_view *view)
 
 /* Prints the columns [first, end) of a group's table. The records' other lines are below their
  * first columns. */
-static void print_part(const struct dump *dump, size_t first, size_t end) {
+static void print_part(struct dump *dump, size_t first, size_t end) {
   if (end > first) {
     printf("%*s", place_width(dump), "");
     frame_table_print_titles(&dump->frame, first, end);
     putchar('\n');
   }
-  for (size_t i = 0; i < dump->group.count && !ferror(stdout); i++) {
-    const struct record_view *view = &dump->group.views[i];
+  const struct record_view *view = &dump->view;
+  for (uint32_t next = dump->group.first; !ferror(stdout) && take_next(dump, &next);) {
     print_place(dump, view);
     frame_table_print_row(&dump->frame, &dump->text, view, first, end);
     if (first == 0)
@@ -153,16 +155,26 @@ static void print_part(const struct dump *dump, size_t first, size_t end) {
   }
 }
 
+static void lay_out(struct dump *dump) {
+  frame_table_begin(&dump->frame);
+  for (uint32_t next = dump->group.first; take_next(dump, &next);)
+    frame_table_add(&dump->frame, &dump->view);
+  frame_table_arrange(&dump->frame, dump->text.machine);
+  for (uint32_t next = dump->group.first; dump->frame.count > 0 && take_next(dump, &next);)
+    frame_table_widen(&dump->frame, &dump->view, dump->text.machine);
+}
+
 static void print_group(struct dump *dump) {
   const struct group *group = &dump->group;
+  const struct record_view *head = &dump->head;
   const unsigned place = (unsigned)place_width(dump);
   const unsigned width = dump->width > place ? dump->width - place : dump->width;
-  frame_table_lay_out(&dump->frame, group->views, group->count, dump->text.machine);
-  printf("0x%" PRIx64 " ", group->views->function);
-  record_text_function(&dump->text, name_of(dump, group->views));
-  record_text_frame_size(group->views->frame_size);
+  lay_out(dump);
+  printf("0x%" PRIx64 " ", head->function);
+  record_text_function(&dump->text, name_of(dump, head));
+  record_text_frame_size(head->frame_size);
   printf(", %zu record%s\n", group->count, plural(group->count));
-  record_text_frame(&dump->text, group->views, 4);
+  record_text_frame(&dump->text, head, 4);
   for (size_t first = 0, end; first == 0 || first < dump->frame.count; first = end) {
     end = frame_table_fit(&dump->frame, first, width);
     print_part(dump, first, end);
@@ -178,10 +190,11 @@ static void dump_text(struct dump *dump) {
     puts("  *: a reference; <+8: derived from the one at +8; b: only a base; .: none\n");
   for (uint32_t i = 0; i < table->record_count && !ferror(stdout);) {
     const uint32_t function = table->records[i].function;
-    dump->group.count = 0;
+    dump->group = (struct group){.first = i};
     for (; i < table->record_count && table->records[i].function == function; i++)
-      if (dump->is_selected[i])
-        take_record(dump, i);
+      if (dump->is_selected[i] && dump->group.count++ == 0)
+        record_view_take(&dump->head, table, &table->records[i]);
+    dump->group.end = i;
     if (dump->group.count == 0)
       continue;
     if (!is_first)
@@ -255,9 +268,8 @@ static int dump_file(const char *path, const struct dump_options *options) {
   const bool ok = program_open(&program, path, &options->load, &problem) &&
                   dump_program(&dump, options, &program, &problem);
   source_close(dump.source);
-  for (size_t i = 0; i < dump.group.capacity; i++)
-    record_view_close(&dump.group.views[i]);
-  free(dump.group.views);
+  record_view_close(&dump.head);
+  record_view_close(&dump.view);
   free(dump.is_selected);
   names_close(&dump.names);
   program_close(&program);

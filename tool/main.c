@@ -2,6 +2,7 @@
 #include "tool/commands.h"
 
 #include "runtime/stackpack.h"
+#include "tool/image/budget.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -60,6 +61,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   json_set_alloc_funcs(malloc, free); /* see memory.c */
+  budget_limit_memory();
   /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
   signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)

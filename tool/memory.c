@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -20,7 +21,13 @@ char *__real_strndup(const char *text, size_t size);
 static void *check(void *memory, size_t size) {
   if (memory != NULL || size == 0)
     return memory;
-  fputs("stackpack: not enough memory\n", stderr);
+  struct rlimit limit = {0};
+  getrlimit(RLIMIT_DATA, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY)
+    fputs("stackpack: not enough memory\n", stderr);
+  else /* by the file's size: see tool/image/budget.h */
+    fprintf(stderr, "stackpack: not enough memory: the limit is %llu MB\n",
+            (unsigned long long)limit.rlim_cur >> 20);
   exit(2);
 }
 

@@ -21,3 +21,26 @@ expect_refusal 'bit-maps-full: relative relocations that lead to more' "$stackpa
 expect_refusal 'bit-maps-full: relative relocations that lead to more' "$stackpack" pack -o packed bit-maps-full
 expect_refusal 'map-sections: more than 64 sections .llvm_stackmaps' "$stackpack" dump map-sections
 expect_refusal 'unwind-one-call-table: unwind entries that lead to more' "$stackpack" callgraph unwind-one-call-table
+
+# A thin archive that names one object again and again; response files that name two others each.
+"$LLVM/bin/llvm-mc" -filetype=obj -triple=x86_64 /dev/null -o empty.o
+python3 - <<'END'
+def header(name, size):
+    return b"%-16s%-12d%-6d%-6d%-8d%-10d`\n" % (name, 0, 0, 0, 644, size)
+with open("thin.a", "wb") as file:
+    file.write(b"!<thin>\n" + header(b"//", 10) + b"empty.o/\n\n" + header(b"/0", 9) * 100)
+for i in range(40):
+    with open("response%d" % i, "w") as file:
+        file.write("@response%d @response%d\n" % (i + 1, i + 1))
+END
+touch response40
+expect_refusal 'thin.a: members of the thin archive that lead to more' "$stackpack" split thin.a
+expect_status 2 "${stackpack}-ld" @response0
+only_line_matches 'response[0-9]*: more than 1000 response files' err || { cat err; fail "another complaint"; }
+
+# A command that needs more memory than it may have says so in one line, with the limit.
+if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
+  PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.records(1 << 23).write("records")'
+  expect_status 2 bash -c 'ulimit -d 16384; exec "$@"' - "$stackpack" pack -o packed records
+  only_line_matches 'not enough memory: the limit is 16 MB' err || { cat err; fail "another complaint"; }
+fi

@@ -26,6 +26,9 @@
  * 1 to 2. */
 enum { BUDGET_TIMES = 4 };
 
+/* Commands take up to 20 times a file's size for what they know of it. */
+enum { BUDGET_MEMORY_TIMES = 64, BUDGET_MEMORY_LEAST = 512 << 20 };
+
 struct budget {
   const char *table; /* for the problem: a plural; static storage */
   uint64_t size;     /* the file's, in bytes */
@@ -35,6 +38,12 @@ struct budget {
 static inline struct budget budget_open(const char *table, uint64_t size) {
   return (struct budget){.table = table, .size = size};
 }
+
+/* From now on memory is limited by the sizes of the files that are opened: a command that needs more
+ * ends in one line (tool/memory.c). Each file, by budget_memory, before it is read, allows
+ * BUDGET_MEMORY_TIMES its size. A lower limit of the caller's stays. */
+void budget_limit_memory(void);
+void budget_memory(uint64_t size);
 
 /* Counts bytes that a table's entry refers to. False, and a problem, once they are more than
  * BUDGET_TIMES the file's. */

@@ -4,6 +4,7 @@
 #include "elf/elf_file.h"
 #include "format/array.h"
 #include "format/search.h"
+#include "tool/image/budget.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,7 +40,10 @@ static int read_all(struct elf_file *file, struct input *input) {
 
 bool input_open(struct input *input, const char *path, struct problem *problem) {
   struct elf_file file;
+  struct stat status;
   *input = (struct input){0};
+  if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+    budget_memory((uint64_t)status.st_size);
   errno = elf_file_begin(&file, path);
   if (errno == EISDIR || errno == ENOEXEC)
     return problem_set(problem, "not a regular file");

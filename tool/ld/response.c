@@ -8,7 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { DEEPEST = 100 }; /* response files in one another: more are a file that names itself */
+enum {
+  DEEPEST = 100, /* response files in one another: more are a file that names itself */
+  MOST = 1000,   /* of one word: files that name others twice each are more */
+};
 
 /* Reads a whole file of any kind: a shell's <(...) makes a pipe. The text, NULL if it is empty, is
  * the caller's to free. False, without a problem, for a missing file. */
@@ -27,16 +30,18 @@ static bool read_text(const char *path, char **text, struct problem *problem) {
   return ok;
 }
 
-static bool read_nested(const char *path, unsigned depth, struct words *words,
+static bool read_nested(const char *path, unsigned depth, unsigned *count, struct words *words,
                         struct problem *problem) {
   char *text = NULL;
   if (depth > DEEPEST)
     return problem_set(problem, "%s: response files name each other", path);
   bool ok = read_text(path, &text, problem);
+  if (ok && ++*count > MOST)
+    ok = problem_set(problem, "%s: more than %d response files", path, MOST);
   const bool is_empty = text == NULL || text[strspn(text, " \t\n\r\f\v")] == 0;
   char **found = ok && !is_empty ? buildargv(text) : NULL;
   for (char **word = found; ok && word != NULL && *word != NULL; word++)
-    if ((*word)[0] != '@' || !read_nested(*word + 1, depth + 1, words, problem)) {
+    if ((*word)[0] != '@' || !read_nested(*word + 1, depth + 1, count, words, problem)) {
       ok = problem->text[0] == 0;
       words_add(words, *word);
     }
@@ -46,7 +51,8 @@ static bool read_nested(const char *path, unsigned depth, struct words *words,
 }
 
 bool response_read(const char *path, struct words *words, struct problem *problem) {
-  return read_nested(path, 1, words, problem);
+  unsigned count = 0;
+  return read_nested(path, 1, &count, words, problem);
 }
 
 bool response_write(const struct words *words, char path[PATH_MAX], struct problem *problem) {

@@ -29,6 +29,18 @@ static void add_column(struct frame_table *table, const struct location *locatio
     table->is_too_wide = true;
 }
 
+void frame_table_begin(struct frame_table *table) {
+  table->count = 0;
+  table->is_too_wide = false;
+}
+
+void frame_table_add(struct frame_table *table, const struct record_view *view) {
+  for (size_t i = 0; i < view->pair_count && !table->is_too_wide; i++) {
+    add_column(table, &view->pairs[i].base);
+    add_column(table, &view->pairs[i].derived);
+  }
+}
+
 static bool same_register(struct location a, struct location b) {
   return a.kind == LOCATION_INDIRECT && b.kind == LOCATION_INDIRECT && a.reg == b.reg;
 }
@@ -45,7 +57,10 @@ static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
     snprintf(text + length, LOCATION_TEXT_SIZE - (size_t)length, ":%u", location.size);
 }
 
-static void set_titles(struct frame_table *table, const struct machine *machine) {
+void frame_table_arrange(struct frame_table *table, const struct machine *machine) {
+  if (table->is_too_wide)
+    table->count = 0;
+  qsort(table->columns, table->count, sizeof *table->columns, compare_locations);
   for (size_t i = 0; i < table->count; i++) {
     struct frame_column *column = &table->columns[i];
     short_text(column->title, column->location, i > 0 ? &table->columns[i - 1].location : NULL,
@@ -92,8 +107,8 @@ static void fill_cell(struct cell *cell, const struct location *column,
   }
 }
 
-static void widen(struct frame_table *table, const struct record_view *view,
-                  const struct machine *machine) {
+void frame_table_widen(struct frame_table *table, const struct record_view *view,
+                       const struct machine *machine) {
   struct cell cell;
   for (size_t i = 0; i < table->count; i++) {
     fill_cell(&cell, &table->columns[i].location, view, machine);
@@ -101,23 +116,6 @@ static void widen(struct frame_table *table, const struct record_view *view,
     if (width > table->columns[i].width)
       table->columns[i].width = width;
   }
-}
-
-void frame_table_lay_out(struct frame_table *table, const struct record_view *views, size_t count,
-                         const struct machine *machine) {
-  table->count = 0;
-  table->is_too_wide = false;
-  for (size_t i = 0; i < count; i++)
-    for (size_t k = 0; k < views[i].pair_count; k++) {
-      add_column(table, &views[i].pairs[k].base);
-      add_column(table, &views[i].pairs[k].derived);
-    }
-  if (table->is_too_wide)
-    table->count = 0;
-  qsort(table->columns, table->count, sizeof *table->columns, compare_locations);
-  set_titles(table, machine);
-  for (size_t i = 0; i < count; i++)
-    widen(table, &views[i], machine);
 }
 
 /* ---- Printing ---- */

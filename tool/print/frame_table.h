@@ -29,9 +29,13 @@ struct frame_table {
   bool is_too_wide; /* there would be more columns: it has none */
 };
 
-/* Finds the columns for some records, and how wide each is. */
-void frame_table_lay_out(struct frame_table *table, const struct record_view *views, size_t count,
-                         const struct machine *machine);
+/* Lay a table out for some records: it begins; each record adds its columns; they get their order
+ * and titles; and each record makes them as wide as its cells. */
+void frame_table_begin(struct frame_table *table);
+void frame_table_add(struct frame_table *table, const struct record_view *view);
+void frame_table_arrange(struct frame_table *table, const struct machine *machine);
+void frame_table_widen(struct frame_table *table, const struct record_view *view,
+                       const struct machine *machine);
 
 /* The column after the last one that fits into a width; at least one does. 0: any width. */
 size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned width);

@@ -5,11 +5,14 @@
  */
 #include "tool/source/debug_object.h"
 
+#include "tool/image/budget.h"
+
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -26,6 +29,9 @@ static void ignore_error(Dwarf_Error error, Dwarf_Ptr context) {
 }
 
 static int open_dwarf(int file, unsigned group, Dwarf_Debug *dwarf) {
+  struct stat status;
+  if (fstat(file, &status) == 0)
+    budget_memory((uint64_t)status.st_size);
 #ifdef DW_LIBDWARF_VERSION
   return dwarf_init_b(file, group, ignore_error, NULL, dwarf, NULL);
 #else

@@ -1,6 +1,8 @@
 /* object.c - see object.h: opens an object, and changes its parts. */
 #include "tool/split/object.h"
 
+#include "tool/image/budget.h"
+
 /* ---- Opening: all checks that the other steps rely on ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
@@ -63,12 +65,15 @@ static bool is_strings(const struct object *object, uint32_t number) {
          section->bytes[size - 1] == 0;
 }
 
-static bool check_names(const struct object *object, struct problem *problem) {
+static bool check_names(const struct object *object, size_t size, struct problem *problem) {
+  struct budget names = budget_open("names of sections", size);
   if (!is_strings(object, object->names))
     return problem_set(problem, "no table of section names");
   for (size_t i = 1; i < object->count; i++)
     if (object->sections[i].header.sh_name >= object->sections[object->names].header.sh_size)
       return problem_set(problem, "section %zu has no name", i);
+    else if (!budget_take(&names, strlen(object_name(object, (uint32_t)i)), problem))
+      return false;
   return true;
 }
 
@@ -171,7 +176,7 @@ bool object_open(struct object *object, const uint8_t *bytes, size_t size,
                  struct problem *problem) {
   *object = (struct object){0};
   bool ok = read_header(object, bytes, size, problem) &&
-            read_sections(object, bytes, size, problem) && check_names(object, problem) &&
+            read_sections(object, bytes, size, problem) && check_names(object, size, problem) &&
             find_symbols(object, problem);
   for (uint32_t i = 1; ok && i < object->count; i++)
     ok = check_section(object, i, problem);

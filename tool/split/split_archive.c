@@ -18,6 +18,7 @@
 #include "tool/split/split.h"
 
 #include "format/search.h"
+#include "tool/image/budget.h"
 #include "tool/image/input.h"
 
 #include <ar.h>
@@ -81,6 +82,7 @@ static int member_name(const struct archive *archive, const struct ar_hdr *heade
       *place < archive->names_size) {
     text = (const char *)archive->names + *place;
     left = archive->names_size - (size_t)*place;
+    left = left < PATH_MAX ? left : PATH_MAX;
   }
   const char *line = memchr(text, '\n', left);
   size_t length = line != NULL ? (size_t)(line - text) : left;
@@ -90,18 +92,25 @@ static int member_name(const struct archive *archive, const struct ar_hdr *heade
   return length < PATH_MAX ? (int)length : 0;
 }
 
-/* Opens the file that is a thin archive's member. */
-static bool open_member(const struct archive *archive, struct member *member,
-                        struct problem *problem) {
-  char path[2 * PATH_MAX];
+/* The path of the file that is a thin archive's member. */
+static bool member_path(const struct archive *archive, const struct member *member,
+                        char path[2 * PATH_MAX], struct problem *problem) {
   const char *name, *slash = strrchr(archive->path, '/');
   uint64_t place;
   const int length = member_name(archive, member->header, &name, &place);
   const int folder = slash == NULL || name[0] == '/' ? 0 : (int)(slash - archive->path) + 1;
   if (length == 0 || folder >= PATH_MAX || (name[0] == '/' && place == 0 && archive->names == NULL))
     return problem_set(problem, "a member of the thin archive has no name");
-  snprintf(path, sizeof path, "%.*s%.*s", folder, archive->path, length, name);
+  snprintf(path, 2 * PATH_MAX, "%.*s%.*s", folder, archive->path, length, name);
+  return true;
+}
+
+static bool open_member(const struct archive *archive, struct member *member,
+                        struct problem *problem) {
+  char path[2 * PATH_MAX];
   struct problem why = {0};
+  if (!member_path(archive, member, path, problem))
+    return false;
   if (!input_open(&member->file, path, &why))
     return problem_set(problem, "the member %s %s", path, why.text);
   member->bytes = member->file.bytes;
@@ -122,10 +131,7 @@ static bool read_member(struct archive *archive, size_t *place, struct problem *
   if (memcmp(member.header->ar_name, "#1/", 3) == 0 ||
       memcmp(member.header->ar_name, "__.SYMDEF", 9) == 0)
     return problem_set(problem, "an archive of BSD's form, not GNU's");
-  if (archive->is_thin && !is_special(member.header)) {
-    if (!open_member(archive, &member, problem))
-      return false;
-  } else {
+  if (!archive->is_thin || is_special(member.header)) {
     if (size > archive->size - *place)
       return problem_set(problem, "the archive's member at %zu is cut off", member.old_place);
     member.bytes = archive->bytes + *place;
@@ -138,6 +144,49 @@ static bool read_member(struct archive *archive, size_t *place, struct problem *
     archive->names_size = member.size;
   }
   return ARRAY_ADD(archive->members, archive->count, archive->capacity, member);
+}
+
+/* ---- The files of a thin archive ---- */
+
+struct member_file {
+  uint64_t device, number, size;
+};
+
+static int compare_files(const void *a, const void *b) {
+  const struct member_file *x = a, *y = b;
+  ORDER_BY(x, y, device)
+  ORDER_BY(x, y, number)
+  return 0;
+}
+
+/* Opens the members, unless they are few files named again and again: the new archive would have
+ * each as often. */
+static bool open_members(struct archive *archive, struct problem *problem) {
+  struct member_file *files = calloc(archive->count + 1, sizeof *files);
+  uint64_t size = 0;
+  size_t count = 0;
+  bool ok = true;
+  for (size_t i = 0; ok && i < archive->count; i++) {
+    char path[2 * PATH_MAX];
+    struct stat status;
+    if (is_special(archive->members[i].header))
+      continue;
+    ok = member_path(archive, &archive->members[i], path, problem);
+    if (ok && stat(path, &status) == 0)
+      files[count++] = (struct member_file){status.st_dev, status.st_ino, (uint64_t)status.st_size};
+  }
+  qsort(files, count, sizeof *files, compare_files);
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || compare_files(&files[i - 1], &files[i]) != 0)
+      size += files[i].size;
+  struct budget budget = budget_open("members of the thin archive", size);
+  for (size_t i = 0; ok && i < count; i++)
+    ok = budget_take(&budget, files[i].size, problem);
+  free(files);
+  for (size_t i = 0; ok && i < archive->count; i++)
+    if (!is_special(archive->members[i].header))
+      ok = open_member(archive, &archive->members[i], problem);
+  return ok;
 }
 
 /* ---- Splitting ---- */
@@ -260,6 +309,7 @@ bool split_archive(struct split *split, const char *path, const uint8_t *bytes, 
   bool ok = true;
   for (size_t place = SARMAG; ok && place < size;)
     ok = read_member(&archive, &place, problem);
+  ok = ok && (!archive.is_thin || open_members(&archive, problem));
   for (size_t i = 0; ok && i < archive.count; i++)
     ok = split_member(&archive, &archive.members[i], split, problem);
   if (ok && split->functions > 0)
