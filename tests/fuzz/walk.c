@@ -89,6 +89,7 @@ static void walk_record(const struct stackpack_table *table, const struct stackp
   used += record->frame_size + stackpack_record_function(record);
   walk_pairs(record);
   walk_locations(stackpack_locations(record));
+  walk_sources(record);
   if (space != NULL)
     walk_details(record, space);
 }
