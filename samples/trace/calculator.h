@@ -1,0 +1,13 @@
+/* calculator.h - the managed code, and the runtime that it calls. */
+#ifndef TRACE_CALCULATOR_H
+#define TRACE_CALCULATOR_H
+
+#include <stdint.h>
+
+/* The value of a formula in prefix notation: "+ 1 / 6 2". */
+uint64_t calculate(const char *formula);
+
+/* Throws an exception: it prints the stack, and doesn't return. */
+void exception_throw(const char *message) __attribute__((noreturn));
+
+#endif
