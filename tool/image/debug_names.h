@@ -1,5 +1,5 @@
-/* debug_names.h - the two names that tie a program to its file of debug information: its build ID,
- * and the link in .gnu_debuglink.
+/* debug_names.h - the names that tie a program to its files of debug information: its build ID,
+ * and the links in .gnu_debuglink and .gnu_debugaltlink.
  */
 #ifndef STACKPACK_DEBUG_NAMES_H
 #define STACKPACK_DEBUG_NAMES_H
@@ -14,5 +14,9 @@ void debug_names_build_id(Elf *elf, char text[BUILD_ID_SIZE]);
 /* The name, without a folder, and the CRC-32 of a debug file; the Elf's. NULL if the file names
  * none. */
 const char *debug_names_link(Elf *elf, uint32_t *checksum);
+
+/* The path of the file that has entries of debug information for several programs, as dwz makes
+ * it, and that file's build ID; the Elf's. NULL if none is named. */
+const char *debug_names_shared(Elf *elf, char id[BUILD_ID_SIZE]);
 
 #endif

@@ -35,18 +35,21 @@ const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute) {
   return dwarf_die_text(die, attribute, &text, NULL) == DW_DLV_OK ? text : NULL;
 }
 
-Dwarf_Die debug_entry_reference(Dwarf_Debug dwarf, Dwarf_Die die, Dwarf_Half attribute) {
+Dwarf_Die debug_entry_reference(const struct debug_context *context, Dwarf_Debug *dwarf,
+                                Dwarf_Die die, Dwarf_Half attribute) {
   Dwarf_Attribute found;
   Dwarf_Half form;
   Dwarf_Off offset;
   Dwarf_Die result = NULL;
   if (dwarf_attr(die, attribute, &found, NULL) != DW_DLV_OK)
     return NULL;
-  /* In another file, or of a type. */
-  const bool is_elsewhere = dwarf_whatform(found, &form, NULL) != DW_DLV_OK ||
-                            form == DW_FORM_GNU_ref_alt || form == DW_FORM_ref_sig8;
-  if (is_elsewhere || dwarf_global_formref(found, &offset, NULL) != DW_DLV_OK ||
-      dwarf_offdie_b(dwarf, offset, 1, &result, NULL) != DW_DLV_OK)
+  const bool is_usable = dwarf_whatform(found, &form, NULL) == DW_DLV_OK &&
+                         form != DW_FORM_ref_sig8 && /* of a type */
+                         dwarf_global_formref(found, &offset, NULL) == DW_DLV_OK;
+  const Dwarf_Debug there = is_usable && form == DW_FORM_GNU_ref_alt ? context->shared : *dwarf;
+  if (is_usable && there != NULL && dwarf_offdie_b(there, offset, 1, &result, NULL) == DW_DLV_OK)
+    *dwarf = there;
+  else
     result = NULL;
   dwarf_dealloc_attribute(found);
   return result;
@@ -78,8 +81,8 @@ static bool low_address(Dwarf_Die die, Dwarf_Die unit, uint64_t *address) {
   return ok;
 }
 
-struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
-  struct debug_context context = {.dwarf = dwarf, .entries = dwarf, .unit = unit};
+struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Debug shared, Dwarf_Die unit) {
+  struct debug_context context = {.dwarf = dwarf, .entries = dwarf, .shared = shared, .unit = unit};
   Dwarf_Half offset_size;
   if (dwarf_get_version_of_die(unit, &context.version, &offset_size) != DW_DLV_OK)
     context.version = 0;

@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/source/debug_object.h"
 #include "tool/source/debug_unit.h"
+#include "tool/source/paths.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -29,7 +30,8 @@ static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
 }
 
 static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
-  const struct debug_context context = debug_context_of(info->object.dwarf, die);
+  const struct debug_context context =
+      debug_context_of(info->object.dwarf, info->object.shared, die);
   struct debug_unit unit = {.split_id = id};
   find_split_id(die, context.version, &unit.split_id);
   if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
@@ -136,8 +138,10 @@ static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   unit->is_loaded = true;
   if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
     return;
-  const struct debug_context context = debug_context_of(dwarf, die);
-  debug_unit_read_lines(unit, dwarf, die);
+  const struct debug_context context = debug_context_of(dwarf, info->object.shared, die);
+  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
+  unit->folder = folder == NULL ? NULL : strdup(folder);
+  debug_unit_read_lines(unit, &info->object, die);
   read_scopes(info, unit, &context);
   dwarf_dealloc_die(die);
 }
@@ -161,6 +165,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     return;
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
+  frames->folder = unit->folder;
   const uint32_t row = spans_find(&unit->row_spans, address);
   struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
   uint32_t scope = spans_find(&unit->scope_spans, address);
@@ -176,30 +181,6 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
 
 /* ---- Units' names ---- */
 
-/* Takes "." and empty parts, and "name/..", out of a path. */
-static void normalize(char *path) {
-  char *const start = path + (*path == '/');
-  char *out = start, *root = start; /* root: after each "..", which can't be taken out */
-  for (const char *in = start; *in != 0;) {
-    const size_t length = strcspn(in, "/");
-    const bool is_up = length == 2 && in[0] == '.' && in[1] == '.';
-    if (is_up && out > root) {
-      do
-        out--;
-      while (out > root && *out != '/');
-    } else if (length > 0 && !(length == 1 && *in == '.') && !(is_up && start > path)) {
-      if (out > start)
-        *out++ = '/';
-      memmove(out, in, length);
-      out += length;
-      root = is_up ? out : root;
-    }
-    in += length;
-    in += *in == '/';
-  }
-  *out = 0;
-}
-
 /* A split unit has its name in the other file; but here in its table of lines, too: as the first
  * file. */
 static void read_path(struct debug_info *info, struct debug_unit *unit) {
@@ -213,7 +194,7 @@ static void read_path(struct debug_info *info, struct debug_unit *unit) {
     name = unit->files.paths[i];
   unit->path = name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
   if (unit->path != NULL)
-    normalize(unit->path);
+    path_normalize(unit->path);
   dwarf_dealloc_die(die);
 }
 

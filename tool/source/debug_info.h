@@ -27,8 +27,9 @@ struct source_frame {
  * until the next ones are found. */
 enum { SOURCE_FRAMES_MOST = 512 }; /* more than a compiler makes */
 struct source_frames {
-  const struct source_frame *items;
-  size_t count; /* 0: unknown */
+  struct source_frame *items;
+  size_t count;       /* 0: unknown */
+  const char *folder; /* in which the unit was compiled; NULL: unknown */
 };
 
 struct debug_info;

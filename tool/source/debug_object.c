@@ -6,9 +6,11 @@
 #include "tool/source/debug_object.h"
 
 #include "tool/image/budget.h"
+#include "tool/image/debug_names.h"
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -135,6 +137,55 @@ static bool fill_copy(int copy, Elf *elf, struct problem *problem) {
   return ok || problem_set(problem, "debug sections can't be copied");
 }
 
+/* ---- The file of shared entries ---- */
+
+/* The path, to be freed, of the file that dwz moved entries to, and its build ID; NULL if there is
+ * none. A relative path starts in the folder of the file with the link. */
+static char *shared_path(Elf *elf, const char *path, char id[BUILD_ID_SIZE]) {
+  char *real = realpath(path, NULL), *result = NULL;
+  const char *name = debug_names_shared(elf, id);
+  if (name == NULL || real == NULL ||
+      asprintf(&result, "%.*s%s", *name == '/' ? 0 : (int)(strrchr(real, '/') + 1 - real), real,
+               name) < 0)
+    result = NULL;
+  free(real);
+  return result;
+}
+
+static bool has_build_id(int file, const char *id) {
+  char actual[BUILD_ID_SIZE];
+  Elf *elf = elf_begin(file, ELF_C_READ, NULL);
+  debug_names_build_id(elf, actual);
+  elf_end(elf);
+  return strcmp(actual, id) == 0;
+}
+
+static int readable(int file, struct problem *problem);
+
+/* libdwarf reads texts there itself, once the two are tied. */
+static bool open_shared(struct debug_object *object, const char *path, const char *id,
+                        struct problem *problem) {
+  struct problem ignored = {0};
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file >= 0 && has_build_id(file, id))
+    object->shared_file = readable(file, &ignored);
+  else if (file >= 0)
+    close(file);
+  return (object->shared_file >= 0 &&
+          open_dwarf(object->shared_file, DW_GROUPNUMBER_ANY, &object->shared) == DW_DLV_OK &&
+          dwarf_set_tied_dbg(object->dwarf, object->shared, NULL) == DW_DLV_OK) ||
+         problem_set(problem, "a part of the debug information can't be read: %s", path);
+}
+
+/* Opens the file of shared entries, if there is one. */
+static bool find_shared(struct debug_object *object, const char *path, struct problem *problem) {
+  char id[BUILD_ID_SIZE];
+  char *shared = shared_path(object->elf, path, id);
+  const bool ok = shared == NULL || open_shared(object, shared, id, problem);
+  free(shared);
+  return ok;
+}
+
 /* ---- Opening ---- */
 
 /* The file that libdwarf is to read: the one that was opened, or a copy. */
@@ -161,25 +212,48 @@ static int readable(int file, struct problem *problem) {
 bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
                        struct problem *problem) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  *object = (struct debug_object){.file = -1};
+  *object = (struct debug_object){.file = -1, .shared_file = -1};
   if (file < 0)
     return problem_set_errno(problem, "can't be opened");
   object->file = readable(file, problem);
   if (object->file < 0)
     return false;
+  object->elf = elf_begin(object->file, ELF_C_READ, NULL);
   dwarf_set_reloc_application(0); /* a linker has done that */
   if (open_dwarf(object->file, is_split ? DW_GROUPNUMBER_DWO : DW_GROUPNUMBER_ANY,
-                 &object->dwarf) == DW_DLV_OK)
+                 &object->dwarf) != DW_DLV_OK) {
+    object->dwarf = NULL;
+    debug_object_close(object);
+    return problem_set(problem, "debug information that can't be read");
+  }
+  if (is_split || find_shared(object, path, problem))
     return true;
-  object->dwarf = NULL;
   debug_object_close(object);
-  return problem_set(problem, "debug information that can't be read");
+  return false;
 }
 
 void debug_object_close(struct debug_object *object) {
   if (object->dwarf != NULL)
     close_dwarf(object->dwarf);
+  if (object->shared != NULL)
+    close_dwarf(object->shared);
+  elf_end(object->elf);
   if (object->file >= 0)
     close(object->file);
-  *object = (struct debug_object){.file = -1};
+  if (object->shared_file >= 0)
+    close(object->shared_file);
+  *object = (struct debug_object){.file = -1, .shared_file = -1};
+}
+
+const uint8_t *debug_object_lines(const struct debug_object *object, size_t *size) {
+  GElf_Shdr header;
+  const char *name;
+  for (Elf_Scn *section = NULL;
+       (section = next_section(object->elf, section, &header, &name)) != NULL;)
+    if (strcmp(name, ".debug_line") == 0) {
+      const Elf_Data *data = elf_rawdata(section, NULL);
+      *size = data == NULL || data->d_buf == NULL ? 0 : data->d_size;
+      return *size == 0 ? NULL : data->d_buf;
+    }
+  return NULL;
 }

@@ -3,6 +3,9 @@
  * Debug sections may be compressed by zlib or Zstandard (SHF_COMPRESSED), and some versions of
  * libdwarf lack one or both. Then libdwarf gets a copy of the file in memory, with the decompressed
  * sections at its end.
+ *
+ * Entries and texts that several programs have may be in a file of their own, made by dwz -m and
+ * named in the section .gnu_debugaltlink.
  */
 #ifndef STACKPACK_DEBUG_OBJECT_H
 #define STACKPACK_DEBUG_OBJECT_H
@@ -10,10 +13,15 @@
 #include "tool/image/problem.h"
 
 #include <libdwarf.h>
+#include <libelf.h>
+#include <stdint.h>
 
 struct debug_object {
-  Dwarf_Debug dwarf; /* NULL: not open */
-  int file;          /* libdwarf reads it later on */
+  Dwarf_Debug dwarf;  /* NULL: not open */
+  int file;           /* libdwarf reads it later on */
+  Elf *elf;           /* the same file */
+  Dwarf_Debug shared; /* of the entries that dwz moved to another file; NULL: none */
+  int shared_file;
 };
 
 /* Opens a file; `is_split` for the debug information of a .dwo file. Refuses sections that say
@@ -21,5 +29,8 @@ struct debug_object {
 bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
                        struct problem *problem);
 void debug_object_close(struct debug_object *object);
+
+/* The bytes of its section .debug_line; NULL if there are none. */
+const uint8_t *debug_object_lines(const struct debug_object *object, size_t *size);
 
 #endif

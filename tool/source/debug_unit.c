@@ -2,6 +2,7 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
+#include "tool/source/line_rows.h"
 
 #include <dwarf.h>
 #include <stdlib.h>
@@ -32,10 +33,12 @@ static const char *file_of(const struct debug_files *files, uint64_t number) {
 
 /* ---- Lines ---- */
 
+enum { FIRST_FILE = 1 }; /* of a sequence */
+
 /* A row of a table of lines, and whether its sequence ends there. Of a row where an epilogue
  * begins, libdwarf (2021) says that the sequence ends, too. */
-static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Addr *address,
-                     struct source_frame *place, bool *ends) {
+static bool read_row(const struct debug_files *files, Dwarf_Line line, bool has_first_file,
+                     Dwarf_Addr *address, struct source_frame *place, bool *ends) {
   Dwarf_Unsigned number, file, column, set, discriminator;
   Dwarf_Bool is_end, prologue_ends, epilogue_begins;
   if (dwarf_lineaddr(line, address, NULL) != DW_DLV_OK ||
@@ -46,19 +49,22 @@ static bool read_row(const struct debug_files *files, Dwarf_Line line, Dwarf_Add
       dwarf_prologue_end_etc(line, &prologue_ends, &epilogue_begins, &set, &discriminator, NULL) !=
           DW_DLV_OK)
     return false;
-  *place = (struct source_frame){NULL, file_of(files, file), number, column};
+  *place = (struct source_frame){NULL, file_of(files, has_first_file ? FIRST_FILE : file), number,
+                                 column};
   *ends = is_end && !epilogue_begins;
   return true;
 }
 
 /* Each row is about the addresses up to the next one of its sequence. A table has the rows of a
  * sequence by address; a sequence out of order is ignored. */
-static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed count) {
+static void read_rows(struct debug_unit *unit, struct line_rows rows, Dwarf_Line *lines,
+                      Dwarf_Signed count) {
   struct source_frame place;
   Dwarf_Addr address, last = 0;
   bool ends, is_inside = false;
   for (Dwarf_Signed i = 0; i < count; i++, is_inside = !ends, last = address) {
-    if (!read_row(&unit->files, lines[i], &address, &place, &ends) || (is_inside && address < last))
+    if (!read_row(&unit->files, lines[i], line_rows_next(&rows), &address, &place, &ends) ||
+        (is_inside && address < last))
       return;
     if (is_inside)
       spans_add(&unit->row_spans, last, address, (uint32_t)unit->row_count - 1);
@@ -67,17 +73,22 @@ static void read_rows(struct debug_unit *unit, Dwarf_Line *lines, Dwarf_Signed c
   }
 }
 
-void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die) {
-  Dwarf_Unsigned version;
+void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *object,
+                           Dwarf_Die die) {
+  Dwarf_Unsigned version, offset;
   Dwarf_Small tables;
   Dwarf_Line_Context context;
   Dwarf_Line *lines;
   Dwarf_Signed count;
   if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
     return;
-  read_files(&unit->files, dwarf, die, version);
-  if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK)
-    read_rows(unit, lines, count);
+  read_files(&unit->files, object->dwarf, die, version);
+  if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK &&
+      dwarf_srclines_table_offset(context, &offset, NULL) == DW_DLV_OK) {
+    size_t size = 0;
+    const uint8_t *section = debug_object_lines(object, &size);
+    read_rows(unit, line_rows_of(section, size, offset), lines, count);
+  }
   spans_sort(&unit->row_spans);
   dwarf_srclines_dealloc_b(context);
 }
@@ -95,16 +106,18 @@ struct scope_reader {
 };
 
 /* The name of a nameless entry may be in the one that it is an instance or a definition of. */
-static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
+static char *name_of(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+                     unsigned references) {
   const char *name = debug_entry_text(die, DW_AT_linkage_name);
   if (name == NULL)
     name = debug_entry_text(die, DW_AT_MIPS_linkage_name);
   if (name == NULL && references < REFERENCES_MOST) {
-    Dwarf_Die other = debug_entry_reference(dwarf, die, DW_AT_abstract_origin);
+    Dwarf_Debug there = dwarf;
+    Dwarf_Die other = debug_entry_reference(context, &there, die, DW_AT_abstract_origin);
     if (other == NULL)
-      other = debug_entry_reference(dwarf, die, DW_AT_specification);
+      other = debug_entry_reference(context, &there, die, DW_AT_specification);
     if (other != NULL) {
-      char *found = name_of(dwarf, other, references + 1);
+      char *found = name_of(context, there, other, references + 1);
       dwarf_dealloc_die(other);
       return found;
     }
@@ -117,7 +130,8 @@ static char *name_of(Dwarf_Debug dwarf, Dwarf_Die die, unsigned references) {
 /* Adds a scope inside another one. Returns its number. */
 static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
   struct debug_unit *unit = reader->unit;
-  struct debug_scope scope = {.parent = parent, .name = name_of(reader->context->entries, die, 0)};
+  struct debug_scope scope = {.parent = parent,
+                              .name = name_of(reader->context, reader->context->entries, die, 0)};
   const uint32_t number = (uint32_t)unit->scope_count;
   uint64_t file;
   if (debug_entry_number(die, DW_AT_call_file, &file))

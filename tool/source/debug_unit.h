@@ -5,6 +5,7 @@
 
 #include "tool/source/debug_entry.h"
 #include "tool/source/debug_info.h"
+#include "tool/source/debug_object.h"
 
 /* A function; or one that was inlined, and the place of the call that was replaced by it. Places
  * are frames without a function, and their files the unit's. */
@@ -23,7 +24,8 @@ struct debug_unit {
   Dwarf_Off die;       /* where its first entry is */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
-  char *path; /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
+  char *path;   /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
+  char *folder; /* in which it was compiled; owned; NULL: unknown */
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
   struct source_frame *rows;      /* of the table of lines */
@@ -35,7 +37,8 @@ struct debug_unit {
 };
 
 /* Reads the lines of a unit. */
-void debug_unit_read_lines(struct debug_unit *unit, Dwarf_Debug dwarf, Dwarf_Die die);
+void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *object,
+                           Dwarf_Die die);
 
 /* Reads the functions that are in an entry: the unit's own, or the split one, and then the files
  * that its entries refer to. */

@@ -1,0 +1,27 @@
+/* line_rows.h - which rows of a table of lines have the file that a sequence starts with.
+ *
+ * That is file 1 (DWARF 5, 6.2.2). libdwarf of 2019 to 2021, which distributions have, takes file 0
+ * for it in tables of version 5, and has no function that tells such rows from others: so the table's
+ * operations are gone through here, for this question alone.
+ */
+#ifndef STACKPACK_LINE_ROWS_H
+#define STACKPACK_LINE_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct line_rows {
+  const uint8_t *at, *end; /* of the operations that are left; NULL: none */
+  uint8_t opcode_base, lengths[UINT8_MAX];
+  bool is_set; /* the file, in this sequence */
+};
+
+/* Starts at the table at an offset of the section .debug_line; one of another version than 5 has no
+ * rows here. */
+struct line_rows line_rows_of(const uint8_t *section, size_t size, uint64_t offset);
+
+/* Moves on to the next row, and returns whether it has the file that a sequence starts with. */
+bool line_rows_next(struct line_rows *rows);
+
+#endif
