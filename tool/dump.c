@@ -7,6 +7,7 @@
 #include "tool/print/frame_table.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
+#include "tool/print/record_source.h"
 #include "tool/print/selection.h"
 
 #include <getopt.h>
@@ -34,9 +35,8 @@ struct group {
 struct dump {
   const struct safepoints *table;
   struct names names;
-  bool *is_selected;     /* by record; owned */
-  struct source *source; /* NULL: unwanted, or absent */
-  bool with_source;
+  bool *is_selected; /* by record; owned */
+  struct record_source source;
   struct record_text text;
   int address_width; /* of records' addresses */
   unsigned width;    /* of the terminal; 0: any */
@@ -61,11 +61,6 @@ static const char *name_of(const struct dump *dump, const struct record_view *vi
   return names_find(&dump->names, view->function);
 }
 
-static void find_frames(const struct dump *dump, const struct record_view *view,
-                        struct source_frames *frames) {
-  source_find(dump->source, record_view_instruction(view), frames);
-}
-
 /* ---- JSON ---- */
 
 static void dump_json(struct dump *dump) {
@@ -75,8 +70,8 @@ static void dump_json(struct dump *dump) {
     if (!dump->is_selected[i])
       continue;
     record_view_take(&dump->view, dump->table, &dump->table->records[i]);
-    find_frames(dump, view, &frames);
-    record_json_print(view, name_of(dump, view), dump->with_source ? &frames : NULL);
+    record_source_find(&dump->source, view, &frames);
+    record_json_print(view, name_of(dump, view), dump->source.is_wanted ? &frames : NULL);
     putchar('\n');
   }
 }
@@ -125,9 +120,9 @@ static bool has_frame_of(const struct record_view *view, const struct record_vie
 }
 
 /* Prints the lines below a record's row. */
-static void print_below(const struct dump *dump, const struct record_view *view) {
+static void print_below(struct dump *dump, const struct record_view *view) {
   struct source_frames frames;
-  find_frames(dump, view, &frames);
+  record_source_find(&dump->source, view, &frames);
   print_pairs(dump, view);
   if (!has_frame_of(view, &dump->head))
     record_text_frame(&dump->text, view, 6);
@@ -230,14 +225,14 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
                           const struct program *program, struct problem *problem) {
   const bool json = options->format == FORMAT_JSON;
   const bool ok =
-      source_open_wanted(&options->source, &program->image, program->path, &dump->source, problem);
+      record_source_open(&dump->source, &options->source, program, &dump->names, problem);
   if (json)
     dump_json(dump);
   else
     dump_text(dump);
   if (options->selection.count == 0)
     dump_global_roots(dump->table, json);
-  return ok && source_check(dump->source, problem);
+  return ok && record_source_check(&dump->source, problem);
 }
 
 /* Records are sorted: the last one's address is the widest. */
@@ -251,7 +246,6 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
                          const struct program *program, struct problem *problem) {
   const struct safepoints *table = &program->loaded.table;
   dump->table = table;
-  dump->with_source = options->source.is_wanted;
   dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
   dump->width = style_columns();
   dump->address_width = address_width(table);
@@ -267,7 +261,7 @@ static int dump_file(const char *path, const struct dump_options *options) {
   struct dump dump = {0};
   const bool ok = program_open(&program, path, &options->load, &problem) &&
                   dump_program(&dump, options, &program, &problem);
-  source_close(dump.source);
+  record_source_close(&dump.source);
   record_view_close(&dump.head);
   record_view_close(&dump.view);
   free(dump.is_selected);

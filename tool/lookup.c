@@ -11,6 +11,7 @@
 #include "tool/image/names.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
+#include "tool/print/record_source.h"
 #include "tool/print/record_text.h"
 #include "tool/print/selection.h"
 
@@ -33,8 +34,8 @@ struct lookup {
   struct stackpack_table table;
   const struct safepoints *safepoints; /* of the same records, in the same order */
   struct names names;
-  struct source *source; /* NULL: unwanted, or absent */
-  bool with_source, json;
+  struct record_source source;
+  bool json;
   uint64_t first, last; /* the file's addresses in memory */
   uint64_t slide;       /* run-time addresses are so much higher, modulo 2^64 */
   bool is_movable;      /* the file is position-independent, and --base is absent */
@@ -97,7 +98,7 @@ static void print_outside(const struct lookup *lookup) {
 static void print_missing(struct lookup *lookup, uint64_t address, bool is_managed) {
   struct source_frames frames;
   /* As for a record: the address is after a call. */
-  source_find(lookup->source, address - (address > 0), &frames);
+  record_source_find_address(&lookup->source, address - (address > 0), &frames);
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
   const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
@@ -106,7 +107,7 @@ static void print_missing(struct lookup *lookup, uint64_t address, bool is_manag
     json_print_text(function == NULL ? NULL : names_find(&lookup->names, function->address));
     printf(",\"function_address\":");
     json_print_number(function == NULL ? 0 : function->address, function != NULL);
-    record_json_source(lookup->with_source ? &frames : NULL);
+    record_json_source(lookup->source.is_wanted ? &frames : NULL);
     puts("}");
   } else {
     printf("0x%" PRIx64 ": %s", address, answer);
@@ -131,10 +132,10 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
     return false;
   record_view_take(&lookup->view, table, &table->records[record->index]);
   lookup->view.frame_size = record->frame_size;
-  source_find(lookup->source, record_view_instruction(&lookup->view), &frames);
+  record_source_find(&lookup->source, &lookup->view, &frames);
   if (lookup->json)
     record_json_print(&lookup->view, names_find(&lookup->names, lookup->view.function),
-                      lookup->with_source ? &frames : NULL);
+                      lookup->source.is_wanted ? &frames : NULL);
   else
     text_record(lookup, &frames);
   return true;
@@ -253,16 +254,15 @@ static bool look_up_in(struct lookup *lookup, const struct program *program,
                        struct problem *problem) {
   lookup->safepoints = &program->loaded.table;
   lookup->json = options->format == FORMAT_JSON;
-  lookup->with_source = options->source.is_wanted;
   lookup->text = (struct record_text){program->image.machine, style_wanted(options->style)};
   names_open(&lookup->names, &program->image);
   if (!take_addresses(lookup, &program->image, options->base, problem) ||
       !open_table(lookup, &program->loaded, problem))
     return false;
-  const bool ok = source_open_wanted(&options->source, &program->image, program->path,
-                                     &lookup->source, problem);
+  const bool ok =
+      record_source_open(&lookup->source, &options->source, program, &lookup->names, problem);
   return look_up_all(lookup, addresses, count, problem) && ok &&
-         source_check(lookup->source, problem);
+         record_source_check(&lookup->source, problem);
 }
 
 /* arguments[0] is the file, the others are addresses. */
@@ -272,7 +272,7 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
   struct lookup lookup = {0};
   const bool ok = program_open(&program, arguments[0], &options->load, &problem) &&
                   look_up_in(&lookup, &program, options, arguments + 1, count - 1, &problem);
-  source_close(lookup.source);
+  record_source_close(&lookup.source);
   record_view_close(&lookup.view);
   free(lookup.own);
   names_close(&lookup.names);

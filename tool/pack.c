@@ -23,6 +23,7 @@
 #include "tool/print/summary.h"
 #include "tool/rewrite/kept.h"
 #include "tool/rewrite/rewrite.h"
+#include "tool/source/positions.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -32,8 +33,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: stackpack pack [OPTION]... FILE...\n"
-    "Replaces the stack maps of linked programs by packed ones, once compared.\n"
+    "Usage: stackpack pack [OPTION]... FILE...: packs linked programs' stack maps\n"
     "  -o, --output=OUT          write to OUT; leave FILE (only one) alone\n"
     "      --if-present          a FILE without stack maps is no error\n"
     "      --keep-raw=RAW        keep the raw stack maps in RAW, for `unpack`\n"
@@ -44,11 +44,14 @@ static const char help[] =
     "      --dry-run             only print the sizes\n"
     "      --format=text|json    json: an object per file; default: text\n"
     "      --report              count the records dropped and kept, by reason\n"
+    "      --source=none|lines|functions  also the records' positions in the source\n"
+    "      --source-prefix-map=OLD=NEW    begin such paths with NEW, not OLD\n"
     "  -q, --quiet               print no result\n" COMMON_HELP POLICY_HELP;
 
 struct pack_options {
   struct load_options load;
   struct policy policy;
+  struct positions_options positions;
   const char *output;
   const char *keep_raw; /* NULL: the raw stack maps are discarded */
   bool if_present, force, always, dry_run, quiet, report;
@@ -63,7 +66,7 @@ struct packing {
   const char *path;
   const struct image *image;
   struct loaded loaded;      /* find_stack_maps, and read_stack_maps for the records */
-  struct drop drop;          /* drop_by_reach */
+  struct drop drop;          /* drop_by_reach; find_positions adds to the records of `loaded` */
   struct problem raw_reader; /* refuse_raw_readers: empty text without a reader */
   uint8_t *table;            /* encode_table; owned */
   size_t table_size;         /* encode_table */
@@ -141,6 +144,15 @@ static bool refuse_none(const struct packing *packing, struct problem *problem) 
                            none.text, sign);
 }
 
+/* Positions are found for raw stack maps alone. */
+static bool check_positions(const struct packing *packing, struct problem *problem) {
+  const struct safepoints *table = &packing->loaded.table;
+  return packing->options->positions.wanted == POSITIONS_NONE || table->record_count == 0 ||
+         table->sources.places.count > 0 ||
+         problem_set(problem,
+                     "is packed already, without positions: --source needs raw stack maps");
+}
+
 /* Finds the stack maps in the file. */
 static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
@@ -150,7 +162,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
     return false;
   case LOAD_PACKED:
     return drop_check(loaded, &options->policy, problem) && check_packed(packing, problem) &&
-           leave_alone(packing, "is packed already", problem);
+           check_positions(packing, problem) && leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
     return options->if_present ? leave_alone(packing, "has no stack maps", problem)
                                : refuse_none(packing, problem);
@@ -180,6 +192,14 @@ static bool drop_by_reach(struct packing *packing, struct problem *problem) {
     begin_step(packing, "going through the code");
   return drop_by_policy(packing->path, packing->image, &packing->loaded, &options->policy, report,
                         &packing->drop, problem);
+}
+
+/* Finds where the records that are left are in the source. */
+static bool find_positions(struct packing *packing, struct problem *problem) {
+  const struct positions_options *options = &packing->options->positions;
+  if (options->wanted != POSITIONS_NONE)
+    begin_step(packing, "reading debug information");
+  return positions_collect(&packing->loaded.table, options, packing->image, packing->path, problem);
 }
 
 /* Refuses a program that reads its raw stack maps itself: it would find the packed ones. */
@@ -248,6 +268,7 @@ static bool compare(const struct packing *packing, const struct loaded *after,
   const struct safepoints *before = &packing->loaded.table;
   struct differences differences = {0};
   compare_tables(before, &after->table, &differences);
+  compare_positions(before, &after->table, &differences);
   answers_all(before, &after->packed, &differences);
   answers_dropped(before, &after->packed, packing->drop.addresses, packing->drop.dropped,
                   &differences);
@@ -342,6 +363,7 @@ static bool pack_image(struct packing *packing, struct problem *problem) {
       {"read_stack_maps", read_stack_maps},       /* image/load.c */
       {"drop_by_reach", drop_by_reach},           /* calls/drop.c */
       {"refuse_raw_readers", refuse_raw_readers}, /* check/raw_readers.c, check/raw_names.c */
+      {"find_positions", find_positions},         /* source/positions.c */
       {"encode_table", encode_table},             /* format/packed_write.c, rewrite/plan.c */
       {"rewrite_file", rewrite_file},             /* rewrite/rewrite.c */
       {"check_file", check_file},                 /* check/compare.c, check/answers.c */
@@ -420,6 +442,7 @@ int command_pack(int argc, char **argv) {
       {"format", .words = "text|json", .word = &options.format},
       {"report", .flag = &options.report},
       {"quiet", 'q', .flag = &options.quiet},
+      POSITIONS_OPTIONS(&options.positions),
       POLICY_OPTIONS(&options.policy),
       LOAD_OPTIONS(&options.load),
       {0},
@@ -428,5 +451,6 @@ int command_pack(int argc, char **argv) {
   if (command_options(&command, own, argc, argv, &status))
     status = pack_files(&options, argc - optind, argv + optind);
   policy_close(&options.policy);
+  prefix_maps_close(&options.positions.maps);
   return status;
 }

@@ -7,6 +7,7 @@
 #include "tool/check/frames.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
+#include "tool/source/positions.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -17,8 +18,8 @@ static const char help[] =
     "Compares all records of two programs; asks the packed one for every address.\n\n"
     "  -q, --quiet               print nothing if they agree\n"
     "      --format=text|json    default: text\n" COMMON_HELP "\n"
-    "If it was packed with these, just the records that they drop must be missing:\n" POLICY_HELP
-    "\n"
+    "If it was packed with these, just what they drop or change must be so:\n" POLICY_HELP
+    "      --source-prefix-map=OLD=NEW  begin paths with NEW, not OLD\n\n"
     "Exit status: 0 if they agree, 1 if they differ.\n";
 
 static void print_json(const struct program *raw, const struct program *packed,
@@ -55,15 +56,47 @@ static void print_text(const struct program *raw, const struct program *packed,
 struct verify_options {
   struct load_options load;
   struct policy policy;
+  struct prefix_maps maps;
   bool quiet;
   enum output_format format;
 };
 
-static bool compare(const struct program *raw, const struct program *packed,
-                    const struct drop *drop, struct differences *differences,
+/* The form in which a table has positions. */
+static struct positions_options positions_of(const struct safepoints *table,
+                                             const struct prefix_maps *maps) {
+  struct positions_options options = {POSITIONS_NONE, *maps};
+  for (uint32_t i = 1; i <= table->sources.places.count; i++) {
+    const struct source_place place = sources_place(&table->sources, i);
+    if (options.wanted != POSITIONS_LINES)
+      options.wanted = place.line != 0 || place.file != 0 ? POSITIONS_LINES : POSITIONS_FUNCTIONS;
+  }
+  return options;
+}
+
+/* Compares the positions of the packed program's records with those by the original's debug
+ * information, if it has some. */
+static bool compare_sources(struct program *raw, const struct program *packed,
+                            const struct prefix_maps *maps, struct differences *differences,
+                            struct problem *problem) {
+  const struct safepoints *table = &packed->loaded.table;
+  const struct positions_options options = positions_of(table, maps);
+  if (raw->loaded.kind == LOAD_RAW &&
+      (options.wanted == POSITIONS_NONE || !positions_are_known(&raw->image, raw->path)))
+    return true;
+  if (raw->loaded.kind == LOAD_RAW &&
+      !positions_collect(&raw->loaded.table, &options, &raw->image, raw->path, problem))
+    return false;
+  compare_positions(&raw->loaded.table, table, differences);
+  return true;
+}
+
+static bool compare(struct program *raw, const struct program *packed, const struct drop *drop,
+                    const struct prefix_maps *maps, struct differences *differences,
                     struct problem *problem) {
   const struct safepoints *table = &raw->loaded.table;
   compare_tables(table, &packed->loaded.table, differences);
+  if (!compare_sources(raw, packed, maps, differences, problem))
+    return false;
   if (!frames_compare(&raw->image, table, differences, problem))
     return false;
   if (packed->loaded.kind == LOAD_PACKED && differences->count == 0) {
@@ -81,7 +114,7 @@ static int drop_and_compare(struct program *raw, const struct program *packed,
   struct drop drop = {0};
   const bool ok = drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL,
                                  &drop, problem) &&
-                  compare(raw, packed, &drop, &differences, problem);
+                  compare(raw, packed, &drop, &options->maps, &differences, problem);
   if (ok && options->format == FORMAT_JSON)
     print_json(raw, packed, &drop, &differences);
   else if (ok && (!options->quiet || differences.count > 0))
@@ -115,6 +148,7 @@ int command_verify(int argc, char **argv) {
   const struct command_option own[] = {
       {"quiet", 'q', .flag = &options.quiet},
       {"format", .words = "text|json", .word = &options.format},
+      POSITIONS_MAP_OPTION(&options),
       POLICY_OPTIONS(&options.policy),
       LOAD_OPTIONS(&options.load),
       {0},
@@ -123,5 +157,6 @@ int command_verify(int argc, char **argv) {
   if (command_options(&command, own, argc, argv, &status))
     status = verify_files(&options, argv[optind], argv[optind + 1]);
   policy_close(&options.policy);
+  prefix_maps_close(&options.maps);
   return status;
 }

@@ -11,7 +11,9 @@
 #include "tool/commands.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
+#include "tool/print/record_text.h"
 #include "tool/print/selection.h"
+#include "tool/source/positions.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -129,17 +131,30 @@ static void add_step(const struct why *why, uint32_t from, const struct call *ca
                                                                 : "call"));
 }
 
-static void json_verdict(const struct why *why, uint64_t address, enum verdict verdict,
+static json_t *json_frames(const struct source_frames *frames) {
+  json_t *list = json_array();
+  for (size_t i = 0; i < frames->count; i++) {
+    const struct source_frame *frame = &frames->items[i];
+    json_t *line = frame->line == 0 ? json_null() : json_integer((json_int_t)frame->line);
+    json_array_append_new(list, json_pack("{so so so}", "function", json_text(frame->function),
+                                          "file", json_text(frame->file), "line", line));
+  }
+  return list;
+}
+
+static void json_verdict(const struct why *why, uint64_t address,
+                         const struct source_frames *frames, enum verdict verdict,
                          const struct call *call) {
   const uint32_t function = call_graph_function(why->graph, address - 1);
   const bool has_chain = verdict <= KEEP_BY_NAMELESS;
   json_t *chain = has_chain ? json_array() : json_null();
   if (has_chain)
     walk_chain(why, call, (enum certainty)verdict, add_step, chain);
-  json_print(json_pack("{si so so sb ss so}", "json_version", 1, "address",
+  json_print(json_pack("{si so so so sb ss so}", "json_version", 1, "address",
                        json_integer((json_int_t)address), "function",
-                       function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "kept",
-                       !verdict_is_drop(verdict), "reason", drop_reason(verdict), "chain", chain));
+                       function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "source",
+                       json_frames(frames), "kept", !verdict_is_drop(verdict), "reason",
+                       drop_reason(verdict), "chain", chain));
 }
 
 /* ---- Text ---- */
@@ -260,15 +275,21 @@ static void print_place(const struct why *why, uint64_t address) {
   printf(": ");
 }
 
-static void print_verdict(const struct why *why, uint64_t address, enum verdict verdict,
-                          const struct call *call) {
+/* `source`: the record's place in the table's sources; 0: unknown. */
+static void print_verdict(const struct why *why, uint64_t address, uint32_t source,
+                          enum verdict verdict, const struct call *call) {
+  const struct record_text text = {0};
+  struct source_frame items[SOURCE_FRAMES_MOST];
+  struct source_frames frames;
+  positions_frames(why->table, source, items, &frames);
   *why->kept += !verdict_is_drop(verdict);
   if (why->json) {
-    json_verdict(why, address, verdict, call);
+    json_verdict(why, address, &frames, verdict, call);
     return;
   }
   print_place(why, address);
   printf("%s: %s\n", verdict_is_drop(verdict) ? "dropped" : "kept", drop_reason(verdict));
+  record_text_frames(&text, &frames, 2);
   if (verdict <= KEEP_BY_NAMELESS)
     walk_chain(why, call, (enum certainty)verdict, print_step, NULL);
   else if (verdict == DROP_UNREACHED)
@@ -279,7 +300,7 @@ static void explain_record(const struct why *why, const struct safepoint *record
   const struct call *call;
   const enum verdict verdict =
       analysis_verdict(why->analysis, why->policy, why->table, record, &call);
-  print_verdict(why, record->address, verdict, call);
+  print_verdict(why, record->address, record->source, verdict, call);
 }
 
 /* The record of this address may have been dropped before. */
@@ -292,7 +313,7 @@ static bool explain_call(const struct why *why, uint64_t address, struct problem
       continue;
     if (!why->json)
       puts("no record is there; had it one:");
-    print_verdict(why, address, analysis_of_call(why->analysis, call), call);
+    print_verdict(why, address, 0, analysis_of_call(why->analysis, call), call);
     return true;
   }
   return problem_set(problem, "no record at 0x%" PRIx64 ", and no call that returns there",

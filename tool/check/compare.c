@@ -173,3 +173,39 @@ void compare_tables(const struct safepoints *a, const struct safepoints *b,
   free(comparison.live);
   free(comparison.lists);
 }
+
+/* ---- Positions ---- */
+
+/* Whether two tables have a name in common, by the numbers that each has for it. */
+static bool same_name(const struct safepoints *a, const struct safepoints *b, uint32_t x,
+                      uint32_t y) {
+  return strcmp(sources_name(&a->sources, x), sources_name(&b->sources, y)) == 0;
+}
+
+/* Goes from two innermost places to their callers. */
+static bool same_places(const struct safepoints *a, const struct safepoints *b, uint32_t x,
+                        uint32_t y) {
+  while (x != 0 && y != 0) {
+    const struct source_place of_a = sources_place(&a->sources, x);
+    const struct source_place of_b = sources_place(&b->sources, y);
+    if (of_a.line != of_b.line || !same_name(a, b, of_a.function, of_b.function) ||
+        !same_name(a, b, of_a.file, of_b.file))
+      return false;
+    x = of_a.caller;
+    y = of_b.caller;
+  }
+  return x == y;
+}
+
+/* Records at one address have one position. */
+void compare_positions(const struct safepoints *a, const struct safepoints *b,
+                       struct differences *differences) {
+  for (uint32_t i = 0, k = 0; i < a->record_count; i++) {
+    while (k < b->record_count && b->records[k].address < a->records[i].address)
+      k++;
+    if (k < b->record_count && b->records[k].address == a->records[i].address &&
+        !same_places(a, b, a->records[i].source, b->records[k].source))
+      differences_add(differences, "the position of the record at 0x%" PRIx64 " differs",
+                      a->records[i].address);
+  }
+}

@@ -21,4 +21,8 @@ void differences_add(struct differences *differences, const char *format, ...)
 void compare_tables(const struct safepoints *a, const struct safepoints *b,
                     struct differences *differences);
 
+/* Compares the positions in the source of records at the same addresses. */
+void compare_positions(const struct safepoints *a, const struct safepoints *b,
+                       struct differences *differences);
+
 #endif

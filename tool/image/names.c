@@ -48,6 +48,9 @@ void names_open(struct names *names, const struct image *image) {
   for (size_t i = 0; i < names->count; i++)
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
       names->items[kept++] = names->items[i];
+    else
+      names->items[kept - 1].is_shared |=
+          strcmp(names->items[kept - 1].text, names->items[i].text) != 0;
   names->count = kept;
   assert(IS_SORTED(names->items, names->count, address));
   uint64_t end = 0; /* of the functions up to here */
@@ -76,4 +79,9 @@ const char *names_find(const struct names *names, uint64_t address) {
 bool names_has_function(const struct names *names, uint64_t address) {
   const struct name *name = find(names, address);
   return name != NULL && name->is_function;
+}
+
+bool names_is_only(const struct names *names, uint64_t address) {
+  const struct name *name = find(names, address);
+  return name != NULL && !name->is_shared;
 }

@@ -9,6 +9,7 @@ struct name {
   uint64_t end;     /* by the symbol's size */
   const char *text; /* in the image */
   int rank;         /* of several names of one function, the name with the lowest rank is taken */
+  bool is_shared;   /* there are other names at this address */
   bool is_function; /* by the symbol's type, or a label in such a function */
 };
 
@@ -31,5 +32,8 @@ const char *names_find(const struct names *names, uint64_t address);
 /* Whether that is a function's by its symbol's type, or a label in such a function: other labels
  * may have another meaning. */
 bool names_has_function(const struct names *names, uint64_t address);
+
+/* Whether it has exactly one name. */
+bool names_is_only(const struct names *names, uint64_t address);
 
 #endif

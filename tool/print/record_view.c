@@ -59,6 +59,7 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
   view->frame = view->knows_frame ? frame_from_words(intern_get(&table->frames, record->frame - 1))
                                   : (struct frame_facts){0};
   view->id = record->id;
+  view->source = record->source;
   view->calling_convention = record->calling_convention;
   view->flags = record->flags;
   view->is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;

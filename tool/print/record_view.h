@@ -15,6 +15,7 @@ struct record_list {
 
 struct record_view {
   uint64_t address, function, frame_size, id;
+  uint32_t source; /* its place in the table's sources; 0: unknown */
   int32_t calling_convention, flags;
   bool is_statepoint;
   bool knows_frame;          /* else `frame` is meaningless */

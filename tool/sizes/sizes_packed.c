@@ -38,6 +38,7 @@ enum part {
   PART_DETAILS,
   PART_ROOTS,
   PART_FRAMES,
+  PART_SOURCES,
   PART_PADDING,
   PARTS,
 };
@@ -273,6 +274,7 @@ static void set_parts(struct sizes *sizes, const struct packed_table *packed) {
   set_part(sizes, PART_DETAILS, "details", packed->details_size);
   set_part(sizes, PART_ROOTS, "global roots", packed->roots_size);
   set_part(sizes, PART_FRAMES, "frames", packed->frames_size);
+  set_part(sizes, PART_SOURCES, "source positions", packed->sources_size);
   set_part(sizes, PART_PADDING, "padding", BITS_PADDING);
 }
 

@@ -5,6 +5,7 @@
 #include "format/packed_write.h"
 #include "tool/image/compress.h"
 #include "tool/rewrite/rewrite.h"
+#include "tool/source/positions.h"
 
 #include <inttypes.h>
 #include <regex.h>
@@ -88,9 +89,11 @@ static void list_functions(struct survey *survey) {
   survey->function_count = table->function_count;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
+    const struct source_frame told = positions_function(table, function);
+    const char *name = names_find(&survey->names, function->address);
     survey->functions[i] = (struct survey_row){
-        .name = names_find(&survey->names, function->address),
-        .unit = units_find(&survey->unit_names, function->address),
+        .name = name != NULL ? name : told.function,
+        .unit = units_find(&survey->unit_names, function->address, told.file),
         .address = function->address,
         .frame_size = function->frame_size,
         .functions = 1,

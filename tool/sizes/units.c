@@ -75,9 +75,11 @@ void units_close(struct units *units) {
   *units = (struct units){0};
 }
 
-const char *units_find(struct units *units, uint64_t address) {
+const char *units_find(struct units *units, uint64_t address, const char *told) {
   const char *unit = source_find_unit(units->source, address);
   units->is_broken |= source_is_broken(units->source);
+  if (unit == NULL)
+    unit = told;
   if (unit != NULL)
     return keep_name(units, unit);
   return find_by_symbols(units, address);

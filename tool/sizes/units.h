@@ -1,7 +1,7 @@
 /* units.h - the compilation units of functions.
  *
- * Debug information has the addresses of each compilation unit. Without it the symbol table has the
- * units of most functions: a linker writes a symbol with the source file's name, and after it the
+ * Debug information has the addresses of each compilation unit. Without it, a packed table may have
+ * the files of functions, and the symbol table has the units of most functions: a linker writes a symbol with the source file's name, and after it the
  * local symbols of that object file (gABI, "Symbol Table", STT_FILE). Global functions are
  * elsewhere; but linkers leave the code of one object file together, so a global function between
  * local ones of one file is of that file, too.
@@ -30,7 +30,8 @@ struct units {
 void units_open(struct units *units, const char *path, const struct image *image);
 void units_close(struct units *units);
 
-/* The unit of the function at an address; NULL if unknown. It lives as long as `units`. */
-const char *units_find(struct units *units, uint64_t address);
+/* The unit of a function, valid as long as `units`; NULL: unknown. `told`: its file, as the packed
+ * table has it, or NULL. */
+const char *units_find(struct units *units, uint64_t address, const char *told);
 
 #endif

@@ -1,8 +1,8 @@
 /* source.c - see source.h.
  *
- * Reader and command share memory at the same addresses. The command writes a question there, and
- * the reader the answer. A byte through a socket wakes the other one; before the first question the
- * reader sends one, when it has opened the debug information or failed.
+ * Reader and command share memory at the same addresses. The command writes questions there, and
+ * the reader the answers, as many as find room. A byte through a socket wakes the other one; before
+ * the first question the reader sends one, when it has opened the debug information or failed.
  */
 #include "tool/source/source.h"
 
@@ -21,18 +21,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TEXTS_SIZE = 1 << 24 };
+enum { TEXTS_SIZE = 1 << 24, QUESTIONS_MOST = 512, ITEMS_MOST = 4 * SOURCE_FRAMES_MOST };
 
 struct exchange {
-  uint64_t address; /* the question */
-  bool wants_unit;  /* not the frames */
-  /* The answer: its texts are below. */
+  uint64_t addresses[QUESTIONS_MOST]; /* the questions */
+  size_t count;
+  bool wants_unit; /* of the first one, not the frames */
+  /* The answers: their items and texts are below. */
   struct problem problem; /* if there is a text, opening the debug information has failed */
   const char *missing;    /* see debug_info_missing */
   const char *unit;
-  struct source_frame items[SOURCE_FRAMES_MOST];
-  struct source_frames frames; /* these */
-  size_t used;                 /* bytes of texts */
+  struct source_frames frames[QUESTIONS_MOST];
+  size_t answered; /* of these */
+  struct source_frame items[ITEMS_MOST];
+  size_t items_used;
+  size_t used; /* bytes of texts */
   char texts[TEXTS_SIZE];
 };
 
@@ -66,22 +69,44 @@ static const char *put_text(struct exchange *exchange, const char *text) {
   return memcpy(exchange->texts + exchange->used - size, text, size);
 }
 
-static void answer(struct exchange *exchange, struct debug_info *info) {
-  struct source_frames frames = {0};
-  const char *unit = NULL;
-  if (exchange->wants_unit)
-    unit = debug_info_find_unit(info, exchange->address);
-  else
-    debug_info_find(info, exchange->address, &frames);
-  exchange->used = 0;
-  exchange->missing = put_text(exchange, debug_info_missing(info));
-  exchange->unit = put_text(exchange, unit);
-  exchange->frames = (struct source_frames){exchange->items, frames.count};
-  for (size_t i = 0; i < frames.count; i++) {
-    exchange->items[i] = frames.items[i];
-    exchange->items[i].function = put_text(exchange, frames.items[i].function);
-    exchange->items[i].file = put_text(exchange, frames.items[i].file);
+static size_t size_of(const char *text) { return text == NULL ? 0 : strlen(text) + 1; }
+
+/* Whether there is room for an answer. The first one gets in, perhaps without some texts. */
+static bool has_room(const struct exchange *exchange, const struct source_frames *frames) {
+  size_t size = size_of(frames->folder);
+  for (size_t i = 0; i < frames->count; i++)
+    size += size_of(frames->items[i].function) + size_of(frames->items[i].file);
+  return exchange->answered == 0 || (frames->count <= ITEMS_MOST - exchange->items_used &&
+                                     size <= TEXTS_SIZE - exchange->used);
+}
+
+static void put_frames(struct exchange *exchange, const struct source_frames *frames) {
+  struct source_frame *items = exchange->items + exchange->items_used;
+  exchange->items_used += frames->count;
+  exchange->frames[exchange->answered++] =
+      (struct source_frames){items, frames->count, put_text(exchange, frames->folder)};
+  for (size_t i = 0; i < frames->count; i++) {
+    items[i] = frames->items[i];
+    items[i].function = put_text(exchange, frames->items[i].function);
+    items[i].file = put_text(exchange, frames->items[i].file);
   }
+}
+
+static void answer(struct exchange *exchange, struct debug_info *info) {
+  exchange->used = exchange->items_used = exchange->answered = 0;
+  exchange->unit = NULL;
+  if (exchange->wants_unit) {
+    exchange->unit = put_text(exchange, debug_info_find_unit(info, exchange->addresses[0]));
+  } else {
+    struct source_frames frames;
+    while (exchange->answered < exchange->count) {
+      debug_info_find(info, exchange->addresses[exchange->answered], &frames);
+      if (!has_room(exchange, &frames))
+        break;
+      put_frames(exchange, &frames);
+    }
+  }
+  exchange->missing = put_text(exchange, debug_info_missing(info));
 }
 
 static bool tell(int socket) { return send(socket, "", 1, MSG_NOSIGNAL) == 1; }
@@ -132,17 +157,27 @@ static bool is_text(const struct exchange *exchange, const char *text) {
   return text == NULL || (uintptr_t)text - (uintptr_t)exchange->texts < sizeof exchange->texts;
 }
 
+static bool are_frames(const struct exchange *exchange, const struct source_frames *frames) {
+  const uintptr_t offset = (uintptr_t)frames->items - (uintptr_t)exchange->items;
+  const size_t first = offset / sizeof *exchange->items;
+  if (offset % sizeof *exchange->items != 0 || first > ITEMS_MOST ||
+      frames->count > ITEMS_MOST - first || !is_text(exchange, frames->folder))
+    return false;
+  for (size_t i = 0; i < frames->count; i++)
+    if (!is_text(exchange, frames->items[i].function) || !is_text(exchange, frames->items[i].file))
+      return false;
+  return true;
+}
+
 /* Waits for an answer. It is untrusted: the reader may be broken. */
 static bool await_answer(const struct source *source) {
   struct exchange *exchange = source->exchange;
-  bool ok = await(source->socket) && exchange->frames.count <= SOURCE_FRAMES_MOST &&
+  bool ok = await(source->socket) && exchange->answered <= exchange->count &&
             is_text(exchange, exchange->missing) && is_text(exchange, exchange->unit);
-  exchange->frames.items = exchange->items;
   exchange->problem.text[sizeof exchange->problem.text - 1] = 0;
   exchange->texts[sizeof exchange->texts - 1] = 0;
-  for (size_t i = 0; ok && i < exchange->frames.count; i++)
-    ok = is_text(exchange, exchange->items[i].function) &&
-         is_text(exchange, exchange->items[i].file);
+  for (size_t i = 0; ok && i < exchange->answered; i++)
+    ok = are_frames(exchange, &exchange->frames[i]);
   return ok;
 }
 
@@ -172,24 +207,36 @@ static void tell_missing(struct source *source, const char *file) {
                "split debug information can't be read, so inlined functions are missing: %s", file);
 }
 
-/* Whether there is an answer. */
-static bool ask(struct source *source, uint64_t address, bool wants_unit) {
+/* Whether there is an answer to the first `count` of these addresses, or to some of them. */
+static bool ask(struct source *source, const uint64_t *addresses, size_t count, bool wants_unit) {
   if (source == NULL || source->is_broken)
     return false;
-  source->exchange->address = address;
-  source->exchange->wants_unit = wants_unit;
-  source->is_broken = !tell(source->socket) || !await_answer(source);
+  struct exchange *exchange = source->exchange;
+  exchange->count = count < QUESTIONS_MOST ? count : QUESTIONS_MOST;
+  memcpy(exchange->addresses, addresses, exchange->count * sizeof *addresses);
+  exchange->wants_unit = wants_unit;
+  source->is_broken =
+      !tell(source->socket) || !await_answer(source) || (!wants_unit && exchange->answered == 0);
   if (!source->is_broken)
-    tell_missing(source, source->exchange->missing);
+    tell_missing(source, exchange->missing);
   return !source->is_broken;
 }
 
+size_t source_find_some(struct source *source, const uint64_t *addresses, size_t count,
+                        const struct source_frames **frames) {
+  if (count == 0 || !ask(source, addresses, count, false))
+    return 0;
+  *frames = source->exchange->frames;
+  return source->exchange->answered;
+}
+
 void source_find(struct source *source, uint64_t address, struct source_frames *frames) {
-  *frames = ask(source, address, false) ? source->exchange->frames : (struct source_frames){0};
+  *frames =
+      ask(source, &address, 1, false) ? source->exchange->frames[0] : (struct source_frames){0};
 }
 
 const char *source_find_unit(struct source *source, uint64_t address) {
-  return ask(source, address, true) ? source->exchange->unit : NULL;
+  return ask(source, &address, 1, true) ? source->exchange->unit : NULL;
 }
 
 bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
@@ -217,23 +264,3 @@ bool source_add_folder(void *options, const char *path, struct problem *problem)
 }
 
 void source_options_close(struct source_options *options) { free(options->folders.paths); }
-
-bool source_open_wanted(const struct source_options *options, const struct image *image,
-                        const char *path, struct source **source, struct problem *problem) {
-  struct problem absent = {0};
-  *source = NULL;
-  if (!options->is_wanted)
-    return true;
-  char *debug_path = debug_file_find(image, path, &options->folders, &absent);
-  if (debug_path == NULL) {
-    problem_print(&absent, path);
-    return true;
-  }
-  *source = source_open(debug_path, path, problem);
-  free(debug_path);
-  return *source != NULL;
-}
-
-bool source_check(const struct source *source, struct problem *problem) {
-  return !source_is_broken(source) || problem_set(problem, "broken debug information");
-}

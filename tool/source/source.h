@@ -20,6 +20,10 @@ void source_close(struct source *source);
 /* Finds the frames of the instruction that contains an address. Only with a source whose debug
  * information has proved sound so far. Reports missing split debug information once on stderr. */
 void source_find(struct source *source, uint64_t address, struct source_frames *frames);
+/* The same for many addresses, in as few steps as fit: returns how many of the first ones were
+ * answered, until the next call; 0 where nothing is found any more. */
+size_t source_find_some(struct source *source, const uint64_t *addresses, size_t count,
+                        const struct source_frames **frames);
 /* The same for the path of the unit's source file: see debug_info_find_unit. Until the next one is
  * found. */
 const char *source_find_unit(struct source *source, uint64_t address);
@@ -46,13 +50,5 @@ struct source_options {
 /* Takes in the value of --debug-dir. */
 bool source_add_folder(void *options, const char *path, struct problem *problem);
 void source_options_close(struct source_options *options);
-
-/* Opens a program's source, if it is wanted: *source is NULL if it is unwanted, and if there is no
- * debug information, with a warning. False, and a problem, if the debug information is unusable. */
-bool source_open_wanted(const struct source_options *options, const struct image *image,
-                        const char *path, struct source **source, struct problem *problem);
-
-/* False, and a problem, if the debug information has turned out to be broken. */
-bool source_check(const struct source *source, struct problem *problem);
 
 #endif

@@ -1,0 +1,52 @@
+/* record_source.c - see record_source.h. */
+#include "tool/print/record_source.h"
+
+#include "tool/source/positions.h"
+
+#include <stdlib.h>
+
+bool record_source_open(struct record_source *record_source, const struct source_options *options,
+                        const struct program *program, const struct names *names,
+                        struct problem *problem) {
+  struct problem absent = {0};
+  record_source->table = &program->loaded.table;
+  record_source->names = names;
+  record_source->is_wanted = options->is_wanted;
+  if (!options->is_wanted)
+    return true;
+  char *debug_path = debug_file_find(&program->image, program->path, &options->folders, &absent);
+  if (debug_path == NULL) {
+    if (record_source->table->sources.places.count == 0)
+      problem_print(&absent, program->path);
+    return true;
+  }
+  record_source->source = source_open(debug_path, program->path, problem);
+  free(debug_path);
+  return record_source->source != NULL;
+}
+
+void record_source_close(struct record_source *record_source) {
+  source_close(record_source->source);
+}
+
+void record_source_find(struct record_source *record_source, const struct record_view *view,
+                        struct source_frames *frames) {
+  *frames = (struct source_frames){0};
+  if (!record_source->is_wanted)
+    return;
+  source_find(record_source->source, record_view_instruction(view), frames);
+  if (frames->count == 0)
+    positions_frames(record_source->table, view->source, record_source->items, frames);
+  if (record_source->source != NULL)
+    positions_name(record_source->names, view->function, record_source->items, frames);
+}
+
+void record_source_find_address(struct record_source *record_source, uint64_t address,
+                                struct source_frames *frames) {
+  source_find(record_source->source, address, frames);
+}
+
+bool record_source_check(const struct record_source *record_source, struct problem *problem) {
+  return !source_is_broken(record_source->source) ||
+         problem_set(problem, "broken debug information");
+}

@@ -1,0 +1,36 @@
+/* record_source.h - where records are in the source, to be printed: by debug information; where that
+ * is gone, by the positions in the packed table. */
+#ifndef STACKPACK_RECORD_SOURCE_H
+#define STACKPACK_RECORD_SOURCE_H
+
+#include "tool/image/load.h"
+#include "tool/image/names.h"
+#include "tool/print/record_view.h"
+#include "tool/source/source.h"
+
+struct record_source {
+  const struct safepoints *table;
+  const struct names *names;
+  bool is_wanted;
+  struct source *source; /* NULL: unwanted, or absent */
+  struct source_frame items[SOURCE_FRAMES_MOST];
+};
+
+/* Opens a program's source, if it is wanted. Says so where there is none. False, and a problem, if
+ * there is some that can't be used; positions in the table can be found all the same. */
+bool record_source_open(struct record_source *record_source, const struct source_options *options,
+                        const struct program *program, const struct names *names,
+                        struct problem *problem);
+void record_source_close(struct record_source *record_source);
+
+/* Finds the frames of a record; of an address without one. They last until the next ones are
+ * found. */
+void record_source_find(struct record_source *record_source, const struct record_view *view,
+                        struct source_frames *frames);
+void record_source_find_address(struct record_source *record_source, uint64_t address,
+                                struct source_frames *frames);
+
+/* False, and a problem, if the debug information has turned out to be broken. */
+bool record_source_check(const struct record_source *record_source, struct problem *problem);
+
+#endif
