@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/image/clean.h"
 #include "tool/image/names.h"
+#include "tool/objects/opened.h"
 #include "tool/print/frame_table.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
@@ -18,7 +19,8 @@
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
-    "Prints the stack maps of a linked program, packed or not, ordered by address.\n\n"
+    "Prints the stack maps of a program (packed or not), of an object or an archive,\n"
+    "ordered by address.\n\n"
     "      --function=PATTERN    only of functions with a matching name\n"
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
@@ -34,6 +36,7 @@ struct group {
 
 struct dump {
   const struct safepoints *table;
+  const struct pieces *pieces;
   struct names names;
   bool *is_selected; /* by record; owned */
   struct record_source source;
@@ -53,7 +56,7 @@ static bool take_next(struct dump *dump, uint32_t *next) {
     ++*next;
   if (*next == dump->group.end)
     return false;
-  record_view_take(&dump->view, dump->table, &dump->table->records[(*next)++]);
+  record_view_take(&dump->view, dump->table, &dump->table->records[(*next)++], dump->pieces);
   return true;
 }
 
@@ -69,7 +72,7 @@ static void dump_json(struct dump *dump) {
     const struct record_view *view = &dump->view;
     if (!dump->is_selected[i])
       continue;
-    record_view_take(&dump->view, dump->table, &dump->table->records[i]);
+    record_view_take(&dump->view, dump->table, &dump->table->records[i], dump->pieces);
     record_source_find(&dump->source, view, &frames);
     record_json_print(view, name_of(dump, view), dump->source.is_wanted ? &frames : NULL);
     putchar('\n');
@@ -87,7 +90,7 @@ static int place_width(const struct dump *dump) {
 
 static void print_place(const struct dump *dump, const struct record_view *view) {
   char address[32], offset[32];
-  snprintf(address, sizeof address, "0x%" PRIx64, view->address);
+  snprintf(address, sizeof address, "0x%" PRIx64, piece_offset(view->piece, view->address));
   snprintf(offset, sizeof offset, "+0x%" PRIx64, view->address - view->function);
   style_begin(dump->text.is_coloured, STYLE_PLACE);
   printf("  %*s %*s", dump->address_width, address, OFFSET_WIDTH, offset);
@@ -165,7 +168,8 @@ static void print_group(struct dump *dump) {
   const unsigned place = (unsigned)place_width(dump);
   const unsigned width = dump->width > place ? dump->width - place : dump->width;
   lay_out(dump);
-  printf("0x%" PRIx64 " ", head->function);
+  piece_print(head->piece, head->function);
+  putchar(' ');
   record_text_function(&dump->text, name_of(dump, head));
   record_text_frame_size(head->frame_size);
   printf(", %zu record%s\n", group->count, plural(group->count));
@@ -188,7 +192,7 @@ static void dump_text(struct dump *dump) {
     dump->group = (struct group){.first = i};
     for (; i < table->record_count && table->records[i].function == function; i++)
       if (dump->is_selected[i] && dump->group.count++ == 0)
-        record_view_take(&dump->head, table, &table->records[i]);
+        record_view_take(&dump->head, table, &table->records[i], dump->pieces);
     dump->group.end = i;
     if (dump->group.count == 0)
       continue;
@@ -202,12 +206,24 @@ static void dump_text(struct dump *dump) {
 /* ---- Global roots ---- */
 
 /* Prints the addresses of variables, after all records. */
-static void dump_global_roots(const struct safepoints *table, bool json) {
+static void dump_global_roots(const struct dump *dump, bool json) {
+  const struct safepoints *table = dump->table;
   if (!json && table->global_root_count > 0)
     printf("%s%" PRIu32 " global root%s\n", table->record_count > 0 ? "\n" : "",
            table->global_root_count, plural(table->global_root_count));
-  for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++)
-    printf(json ? "{\"global_root\":%" PRIu64 "}\n" : "  0x%" PRIx64 "\n", table->global_roots[i]);
+  for (uint32_t i = 0; i < table->global_root_count && !ferror(stdout); i++) {
+    const uint64_t address = table->global_roots[i];
+    const struct piece *piece = pieces_find(dump->pieces, address);
+    if (json) {
+      printf("{\"global_root\":%" PRIu64, piece_offset(piece, address));
+      piece_print_json(piece);
+      puts("}");
+    } else {
+      printf("  ");
+      piece_print(piece, address);
+      putchar('\n');
+    }
+  }
 }
 
 /* ---- The command ---- */
@@ -222,7 +238,8 @@ struct dump_options {
 
 /* All records are printed, even if the debug information turns out to be broken. */
 static bool print_records(struct dump *dump, const struct dump_options *options,
-                          const struct program *program, struct problem *problem) {
+                          const struct opened *opened, struct problem *problem) {
+  const struct program *program = &opened->program;
   const bool json = options->format == FORMAT_JSON;
   const bool ok =
       record_source_open(&dump->source, &options->source, program, &dump->names, problem);
@@ -231,11 +248,11 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
   else
     dump_text(dump);
   if (options->selection.count == 0)
-    dump_global_roots(dump->table, json);
+    dump_global_roots(dump, json);
   return ok && record_source_check(&dump->source, problem);
 }
 
-/* Records are sorted: the last one's address is the widest. */
+/* Records are sorted: the last one's address is the widest, and of objects no offset is wider. */
 static int address_width(const struct safepoints *table) {
   if (table->record_count == 0)
     return 0;
@@ -243,30 +260,33 @@ static int address_width(const struct safepoints *table) {
 }
 
 static bool dump_program(struct dump *dump, const struct dump_options *options,
-                         const struct program *program, struct problem *problem) {
+                         struct opened *opened, struct problem *problem) {
+  const struct program *program = &opened->program;
   const struct safepoints *table = &program->loaded.table;
   dump->table = table;
+  dump->pieces = &opened->pieces;
   dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
   dump->width = style_columns();
   dump->address_width = address_width(table);
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
   names_open(&dump->names, &program->image);
-  return selection_apply(&options->selection, table, &dump->names, dump->is_selected, problem) &&
-         print_records(dump, options, program, problem);
+  return selection_apply(&options->selection, table, &opened->pieces, &dump->names,
+                         dump->is_selected, problem) &&
+         print_records(dump, options, opened, problem);
 }
 
 static int dump_file(const char *path, const struct dump_options *options) {
   struct problem problem = {0};
-  struct program program;
+  struct opened opened;
   struct dump dump = {0};
-  const bool ok = program_open(&program, path, &options->load, &problem) &&
-                  dump_program(&dump, options, &program, &problem);
+  const bool ok = opened_open(&opened, path, &options->load, &problem) &&
+                  dump_program(&dump, options, &opened, &problem);
   record_source_close(&dump.source);
   record_view_close(&dump.head);
   record_view_close(&dump.view);
   free(dump.is_selected);
   names_close(&dump.names);
-  program_close(&program);
+  opened_close(&opened);
   if (!ok)
     problem_print(&problem, path);
   return ok ? EXIT_DONE : EXIT_UNUSABLE;

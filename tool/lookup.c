@@ -9,6 +9,7 @@
 #include "format/packed_write.h"
 #include "runtime/stackpack.h"
 #include "tool/image/names.h"
+#include "tool/objects/opened.h"
 #include "tool/print/json.h"
 #include "tool/print/record_json.h"
 #include "tool/print/record_source.h"
@@ -23,7 +24,8 @@
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
     "Prints the answers that a collector would get for return addresses (hexadecimal,\n"
-    "as for addr2line); without any, for the words on standard input.\n\n"
+    "as for addr2line; of an object, SECTION+0x12 or FUNCTION+0x12); without any, for\n"
+    "the words on standard input.\n\n"
     "      --base=ADDRESS        the addresses are those of a process, in which the\n"
     "                            file is at ADDRESS\n" SOURCE_HELP
     "      --format=text|json    json: an object per address; default: text\n"
@@ -32,6 +34,7 @@ static const char help[] =
 
 struct lookup {
   struct stackpack_table table;
+  struct pieces *pieces;
   const struct safepoints *safepoints; /* of the same records, in the same order */
   struct names names;
   struct record_source source;
@@ -67,7 +70,8 @@ static void print_name(const struct lookup *lookup, uint64_t function, uint64_t 
 
 static void text_record(const struct lookup *lookup, const struct source_frames *frames) {
   const struct record_view *view = &lookup->view;
-  printf("0x%" PRIx64 ": found, in ", view->address);
+  piece_print(view->piece, view->address);
+  printf(": found, in ");
   print_name(lookup, view->function, view->address);
   record_text_frame_size(view->frame_size);
   record_text_words(view, ", ");
@@ -95,7 +99,8 @@ static void print_outside(const struct lookup *lookup) {
          lookup->last, lookup->is_movable ? " (--base=ADDRESS takes those of a process)" : "");
 }
 
-static void print_missing(struct lookup *lookup, uint64_t address, bool is_managed) {
+static void print_missing(struct lookup *lookup, const struct piece *piece, uint64_t address,
+                          bool is_managed) {
   struct source_frames frames;
   /* As for a record: the address is after a call. */
   record_source_find_address(&lookup->source, address - (address > 0), &frames);
@@ -103,19 +108,23 @@ static void print_missing(struct lookup *lookup, uint64_t address, bool is_manag
   const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
   if (lookup->json) {
-    printf("{\"address\":%" PRIu64 ",\"answer\":\"%s\",\"function\":", address, answer);
+    printf("{\"address\":%" PRIu64, piece_offset(piece, address));
+    piece_print_json(piece);
+    printf(",\"answer\":\"%s\",\"function\":", answer);
     json_print_text(function == NULL ? NULL : names_find(&lookup->names, function->address));
     printf(",\"function_address\":");
-    json_print_number(function == NULL ? 0 : function->address, function != NULL);
+    json_print_number(function == NULL ? 0 : piece_offset(piece, function->address),
+                      function != NULL);
     record_json_source(lookup->source.is_wanted ? &frames : NULL);
     puts("}");
   } else {
-    printf("0x%" PRIx64 ": %s", address, answer);
+    piece_print(piece, address);
+    printf(": %s", answer);
     if (function != NULL) {
       printf(", in ");
       print_name(lookup, function->address, address);
     }
-    if (address < lookup->first || address > lookup->last)
+    if (piece == NULL && (address < lookup->first || address > lookup->last))
       print_outside(lookup);
     putchar('\n');
     record_text_frames(&lookup->text, &frames, 4);
@@ -130,7 +139,7 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
   if (record->index >= table->record_count ||
       table->records[record->index].address != record->address)
     return false;
-  record_view_take(&lookup->view, table, &table->records[record->index]);
+  record_view_take(&lookup->view, table, &table->records[record->index], lookup->pieces);
   lookup->view.frame_size = record->frame_size;
   record_source_find(&lookup->source, &lookup->view, &frames);
   if (lookup->json)
@@ -142,10 +151,14 @@ static bool print_record(struct lookup *lookup, const struct stackpack_record *r
 }
 
 /* An address may have several records. */
-static bool print_records(struct lookup *lookup, struct stackpack_record *record) {
+static bool print_records(struct lookup *lookup, const struct piece *piece,
+                          struct stackpack_record *record) {
   bool ok = true, is_first = true;
-  if (lookup->json)
-    printf("{\"address\":%" PRIu64 ",\"answer\":\"found\",\"records\":[", record->address);
+  if (lookup->json) {
+    printf("{\"address\":%" PRIu64, piece_offset(piece, record->address));
+    piece_print_json(piece);
+    printf(",\"answer\":\"found\",\"records\":[");
+  }
   do {
     if (lookup->json && !is_first)
       putchar(',');
@@ -157,22 +170,27 @@ static bool print_records(struct lookup *lookup, struct stackpack_record *record
   return ok;
 }
 
-static bool look_up(struct lookup *lookup, uint64_t address, struct problem *problem) {
+/* piece: of an object; else NULL. */
+static bool look_up(void *context, const struct piece *piece, uint64_t address,
+                    struct problem *problem) {
+  struct lookup *lookup = context;
   struct stackpack_record record;
   const enum stackpack_answer answer = stackpack_table_find(&lookup->table, address, &record);
   if (answer == STACKPACK_NOT_SAFEPOINT || answer == STACKPACK_NOT_MANAGED) {
-    print_missing(lookup, address, answer == STACKPACK_NOT_SAFEPOINT);
+    print_missing(lookup, piece, address, answer == STACKPACK_NOT_SAFEPOINT);
     return true;
   }
-  return (answer == STACKPACK_FOUND && print_records(lookup, &record)) ||
+  return (answer == STACKPACK_FOUND && print_records(lookup, piece, &record)) ||
          problem_set(problem, "a broken packed table");
 }
 
 static bool look_up_word(struct lookup *lookup, const char *word, struct problem *problem) {
   uint64_t address;
+  if (lookup->pieces->count > 0)
+    return pieces_search(lookup->pieces, &lookup->names, word, look_up, lookup, problem);
   if (!address_parse_hexadecimal(word, &address))
     return problem_set(problem, "'%.100s' is no hexadecimal address", word);
-  return look_up(lookup, address - lookup->slide, problem);
+  return look_up(lookup, NULL, address - lookup->slide, problem);
 }
 
 /* Answers each line at once: a program may be waiting at the other end. */
@@ -242,6 +260,8 @@ static bool take_addresses(struct lookup *lookup, const struct image *image, con
   lookup->is_movable = base == NULL && image->header.e_type == ET_DYN;
   if (base == NULL)
     return true;
+  if (lookup->pieces->count > 0)
+    return problem_set(problem, "--base is for programs: an object is in no process");
   if (!address_parse_hexadecimal(base, &start))
     return problem_set(problem, "--base='%.100s' is no hexadecimal address", base);
   lookup->slide = start - lookup->first / PAGE * PAGE;
@@ -249,9 +269,11 @@ static bool take_addresses(struct lookup *lookup, const struct image *image, con
 }
 
 /* All addresses are answered, even with unusable debug information. */
-static bool look_up_in(struct lookup *lookup, const struct program *program,
+static bool look_up_in(struct lookup *lookup, struct opened *opened,
                        const struct lookup_options *options, char **addresses, int count,
                        struct problem *problem) {
+  const struct program *program = &opened->program;
+  lookup->pieces = &opened->pieces;
   lookup->safepoints = &program->loaded.table;
   lookup->json = options->format == FORMAT_JSON;
   lookup->text = (struct record_text){program->image.machine, style_wanted(options->style)};
@@ -268,15 +290,15 @@ static bool look_up_in(struct lookup *lookup, const struct program *program,
 /* arguments[0] is the file, the others are addresses. */
 static int lookup_file(const struct lookup_options *options, char **arguments, int count) {
   struct problem problem = {0};
-  struct program program;
+  struct opened opened;
   struct lookup lookup = {0};
-  const bool ok = program_open(&program, arguments[0], &options->load, &problem) &&
-                  look_up_in(&lookup, &program, options, arguments + 1, count - 1, &problem);
+  const bool ok = opened_open(&opened, arguments[0], &options->load, &problem) &&
+                  look_up_in(&lookup, &opened, options, arguments + 1, count - 1, &problem);
   record_source_close(&lookup.source);
   record_view_close(&lookup.view);
   free(lookup.own);
   names_close(&lookup.names);
-  program_close(&program);
+  opened_close(&opened);
   if (!ok)
     problem_print(&problem, arguments[0]);
   return !ok ? EXIT_UNUSABLE : lookup.some_missing ? EXIT_DIFFERENCE : EXIT_DONE;

@@ -65,7 +65,7 @@ static bool write_page(const struct page *page, const json_t *data, const char *
 /* The growth since the earlier build; null if there is none. */
 static json_t *growth_of(const struct survey *before, const struct survey *survey) {
   struct growth growth;
-  if (before->program.path == NULL)
+  if (before->opened.program.path == NULL)
     return json_null();
   growth_open(&growth, before, survey);
   json_t *object = stats_json_growth(before, survey, &growth, UINT32_MAX);

@@ -25,6 +25,7 @@ compile folder/app.ll folder/app.o -function-sections
 link_with lld folder/app folder/app.o folder/collector.c -lstackpack
 "$stackpack" pack --quiet -o folder/app.packed folder/app
 expect_packed folder/app.packed
+"$LLVM/bin/llvm-ar" rcs folder/lib.a folder/app.o
 for copy in before old release/app bin/app lib/app.so; do cp folder/app folder/$copy; done
 cp folder/app.packed folder/after
 cp folder/app.packed folder/new

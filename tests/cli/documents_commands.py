@@ -72,7 +72,7 @@ def run(script, folder, name):
     if name in ("README.md", "CONTRIBUTING.md"):
         os.remove("copy/Makefile")
     script = script.replace("/usr/local/", os.environ["INSTALLED"] + "/")
-    script = re.sub(r"\b0x[0-9a-f]+", os.environ["ADDRESS"], script)
+    script = re.sub(r"(?<!\+)\b0x[0-9a-f]+", os.environ["ADDRESS"], script)
     done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", PRELUDE + script], cwd="copy", stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     return f"status {done.returncode}:\n{done.stdout}" if done.returncode != 0 else None

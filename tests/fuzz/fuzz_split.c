@@ -1,4 +1,5 @@
-/* fuzz_split.c - attacks `stackpack split` with made-up objects and archives.
+/* fuzz_split.c - attacks `stackpack split`, and the layout for `dump`, with made-up objects and
+ * archives.
  *
  * Findings: a read or write outside the bytes, a refusal without a reason, a result larger than a
  * file of that size can ask for, one that fails to split again or would be changed by that, and
@@ -6,6 +7,8 @@
  */
 #include "fuzz.h"
 
+#include "tool/image/load.h"
+#include "tool/objects/lay_out.h"
 #include "tool/split/maps.h"
 #include "tool/split/split.h"
 
@@ -45,12 +48,40 @@ static void check_result(const struct split *split, size_t old_size) {
   free(bytes);
 }
 
+/* Reads an object's records as `dump` does. */
+static void lay_out_object(const uint8_t *bytes, size_t size) {
+  struct problem problem = {0};
+  struct laid_object object = {0};
+  struct buffer file = {0};
+  struct pieces pieces = {0};
+  struct image image;
+  struct loaded loaded;
+  bool has_debug;
+  if (!object_open(&object.object, bytes, size, &problem))
+    return;
+  const bool ok = lay_out(&object, 1, (struct lay_out_names){RAW_SECTION, ".roots"}, &file,
+                          &has_debug, &pieces, &problem) &&
+                  image_open_memory(&image, file.bytes, file.size, &problem);
+  if (ok) {
+    const struct load_options options = {.global_roots = ".roots"};
+    image.is_laid_out = true;
+    if (load(&image, &options, &loaded, &problem))
+      loaded_free(&loaded);
+    image_close(&image);
+  }
+  pieces_close(&pieces);
+  free(file.bytes);
+  free(object.places);
+  object_close(&object.object);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct problem problem = {0};
   struct split split;
   if (size >= SARMAG && memcmp(data, "!<thin>\n", SARMAG) == 0)
     return 0; /* its members are any files of this machine */
   uint8_t *bytes = exact_block(data, size, size);
+  lay_out_object(bytes, size);
   if (!split_file(&split, "file", bytes, size, &problem)) {
     if (problem.text[0] == 0)
       finding("a failure says what is wrong", NULL);

@@ -21,8 +21,8 @@ FUZZ_COMPILE = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -M
 FUZZ_LINK = $(LLVM)/bin/clang $(FUZZ_FLAGS) -fsanitize=fuzzer
 
 # The whole library, the rooms of the command (except for the readers of debug information), and the targets' shared code.
-FUZZ_TOOL := $(wildcard tool/code/*.c tool/flow/*.c tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c tool/split/*.c) \
-  tool/image/demangle.c
+FUZZ_TOOL := $(wildcard tool/code/*.c tool/flow/*.c tool/image/*.c tool/rewrite/*.c tool/check/*.c tool/calls/*.c tool/split/*.c tool/objects/*.c) \
+  tool/image/demangle.c tool/print/pieces.c tool/print/json.c
 FUZZ_SHARED := tests/fuzz/fuzz.c tests/fuzz/walk.c tests/fuzz/round_trip.c tests/unit/v3_writer.c tests/unit/bytes.c
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/fuzz/%.o, \
   $(wildcard format/*.c elf/*.c runtime/*.c) $(FUZZ_TOOL) $(FUZZ_SHARED))

@@ -235,7 +235,7 @@ static bool check_size(const struct areas *areas, struct problem *problem) {
 }
 
 static bool check(const struct image *image, struct problem *problem) {
-  if (image->header.e_type != ET_EXEC && image->header.e_type != ET_DYN)
+  if (image->is_laid_out || (image->header.e_type != ET_EXEC && image->header.e_type != ET_DYN))
     return problem_set(problem, "neither an executable nor a shared library: link it first");
   if (image->section_count == 0)
     return problem_set(problem, "no section headers (stripped off?), which tell code from data");

@@ -35,7 +35,9 @@ struct image {
   const Elf64_Phdr **loads; /* the PT_LOAD segments with addresses, by address; disjoint */
   size_t load_count;
   Elf *elf;
-  struct input file; /* empty if the bytes are the caller's */
+  struct input file;      /* empty if the bytes are the caller's */
+  bool is_laid_out;       /* of objects (tool/objects/): its code isn't linked */
+  const char *debug_path; /* the same bytes as a file, for readers of debug information; or NULL */
 };
 
 /* Opens a file, or bytes in memory that stay where they are. A failure leaves nothing to be

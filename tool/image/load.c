@@ -213,7 +213,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
       evidence_find(&evidence, &image->elf_image) && take_ids(&evidence.ids, options) &&
       read_records(image, options, &evidence, loaded, problem) &&
       evidence_finish(&evidence, table, &loaded->entries) &&
-      code_frames_tell(table, &evidence.code) &&
+      (image->is_laid_out || code_frames_tell(table, &evidence.code)) &&
       (options->global_roots == NULL ||
        global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
   evidence_free(&evidence);

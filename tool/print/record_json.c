@@ -101,10 +101,12 @@ static void print_frame(const struct record_view *view) {
 
 void record_json_print(const struct record_view *view, const char *name,
                        const struct source_frames *frames) {
-  printf("{\"address\":%" PRIu64 ",\"function\":", view->address);
+  printf("{\"address\":%" PRIu64, piece_offset(view->piece, view->address));
+  piece_print_json(view->piece);
+  printf(",\"function\":");
   json_print_text(name);
-  printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":", view->function,
-         view->address - view->function);
+  printf(",\"function_address\":%" PRIu64 ",\"offset\":%" PRIu64 ",\"frame_size\":",
+         piece_offset(view->piece, view->function), view->address - view->function);
   json_print_number(view->frame_size, view->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN);
   print_frame(view);
   printf(",\"id\":%" PRIu64 ",\"kind\":\"%s\"", view->id,

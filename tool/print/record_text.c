@@ -66,7 +66,9 @@ void record_text_frame(const struct record_text *text, const struct record_view 
   const struct frame_facts *frame = &view->frame;
   printf("%*s", indent, "");
   if (!view->knows_frame) {
-    puts("neither unwind tables nor the code tell of the frame: its size is LLVM's");
+    puts(view->piece != NULL
+             ? "no unwind table tells of the frame: its size is LLVM's"
+             : "neither unwind tables nor the code tell of the frame: its size is LLVM's");
     return;
   }
   printf("ends at ");

@@ -46,7 +46,7 @@ static void take_live(struct record_view *view, const struct safepoints *table, 
 }
 
 void record_view_take(struct record_view *view, const struct safepoints *table,
-                      const struct safepoint *record) {
+                      const struct safepoint *record, const struct pieces *pieces) {
   const struct safepoint_function *function = &table->functions[record->function];
   const struct intern_sequence live = intern_get(&table->live, record->live);
   const struct intern_sequence live_outs = intern_get(&table->lists, record->live_outs);
@@ -54,6 +54,7 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
   view->deopt.count = view->allocas.count = view->locations.count = view->live_outs.count = 0;
   view->address = record->address;
   view->function = function->address;
+  view->piece = pieces_find(pieces, function->address);
   view->frame_size = function->frame_size;
   view->knows_frame = record->frame != 0;
   view->frame = view->knows_frame ? frame_from_words(intern_get(&table->frames, record->frame - 1))

@@ -3,6 +3,7 @@
 #define STACKPACK_RECORD_VIEW_H
 
 #include "format/safepoints.h"
+#include "tool/print/pieces.h"
 
 struct record_pair {
   struct location base, derived;
@@ -16,6 +17,7 @@ struct record_list {
 struct record_view {
   uint64_t address, function, frame_size, id;
   uint32_t source; /* its place in the table's sources; 0: unknown */
+  const struct piece *piece; /* of an object: that of the function; else NULL */
   int32_t calling_convention, flags;
   bool is_statepoint;
   bool knows_frame;          /* else `frame` is meaningless */
@@ -27,7 +29,7 @@ struct record_view {
 
 /* Fills a view from a table, and it may have been filled before; one that is new is all zeros. */
 void record_view_take(struct record_view *view, const struct safepoints *table,
-                      const struct safepoint *record);
+                      const struct safepoint *record, const struct pieces *pieces);
 void record_view_close(struct record_view *view);
 
 /* An address in the instruction that a record is about. A statepoint's address is the return

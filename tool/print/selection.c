@@ -50,6 +50,9 @@ bool selection_add_address(void *selection, const char *word, struct problem *pr
   struct selection *items = selection;
   struct selection_item item = {.word = word};
   const char *end;
+  if (strchr(word, '+') != NULL)
+    return ARRAY_ADD(items->items, items->count, items->capacity,
+                     (struct selection_item){.word = word, .is_place = true});
   bool ok = parse_start(word, &item.first, &end);
   item.last = item.first;
   if (ok && *end == '-') {
@@ -118,12 +121,52 @@ static bool mark_functions(const struct selection_item *item, const struct safep
   return any;
 }
 
+/* Places of objects that a word means. */
+struct marking {
+  const struct safepoints *table;
+  const struct names *names;
+  bool *is_selected;
+  bool any;
+};
+
+static bool mark_place(void *context, const struct piece *piece, uint64_t address,
+                       struct problem *problem) {
+  struct marking *marking = context;
+  const struct selection_item item = {.first = address};
+  (void)piece;
+  (void)problem;
+  marking->any |= mark_addresses(marking->table, address, address, marking->is_selected) ||
+                  mark_functions(&item, marking->table, marking->names, marking->is_selected);
+  return true;
+}
+
+static bool mark_places(const struct selection_item *item, const struct safepoints *table,
+                        struct pieces *pieces, const struct names *names, bool *is_selected,
+                        struct problem *problem) {
+  struct marking marking = {table, names, is_selected, false};
+  if (item->is_place != (pieces->count > 0))
+    return problem_set(problem,
+                       item->is_place
+                           ? "'%s' is a place in an object, and this is a program"
+                           : "'%s' is no place in an object: SECTION+0x12 or FUNCTION+0x12 is",
+                       item->word);
+  return pieces_search(pieces, names, item->word, mark_place, &marking, problem) &&
+         (marking.any ||
+          problem_set(problem, "no record at %s, nor a function with records", item->word));
+}
+
 bool selection_apply(const struct selection *selection, const struct safepoints *table,
-                     const struct names *names, bool *is_selected, struct problem *problem) {
+                     struct pieces *pieces, const struct names *names, bool *is_selected,
+                     struct problem *problem) {
   if (selection->count == 0)
     memset(is_selected, true, table->record_count);
   for (size_t i = 0; i < selection->count; i++) {
     const struct selection_item *item = &selection->items[i];
+    if (!item->is_name && (item->is_place || pieces->count > 0)) {
+      if (!mark_places(item, table, pieces, names, is_selected, problem))
+        return false;
+      continue;
+    }
     if ((!item->is_name && mark_addresses(table, item->first, item->last, is_selected)) ||
         (!item->is_range && mark_functions(item, table, names, is_selected)))
       continue;

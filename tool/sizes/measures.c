@@ -26,7 +26,7 @@ static uint64_t use_list(const struct safepoints *table, uint32_t list, bool *is
 /* is_used: by location: the record's live set or deopt state has it. */
 static void measure_record(struct survey *survey, const struct safepoint *record,
                            struct survey_values *space, bool *is_used) {
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, record->live);
   const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
   struct survey_distribution *measures = survey->distributions;
@@ -56,7 +56,7 @@ static void measure_record(struct survey *survey, const struct safepoint *record
 }
 
 static void measure_functions(struct survey *survey) {
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
     if (function->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN)
@@ -68,7 +68,7 @@ static void measure_functions(struct survey *survey) {
 /* Counts the different live sets of each function's records, and of all: sorts pairs of function
  * and live set. */
 static void measure_live_sets(struct survey *survey, struct survey_values *space) {
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   space->count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
     add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
@@ -95,7 +95,7 @@ void survey_measure(struct survey *survey) {
       [SURVEY_RECORDS] = {.name = "records", .of = "function"},
       [SURVEY_LIVE_SETS] = {.name = "live sets", .of = "function"},
   };
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   struct survey_values space = {0};
   bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
   memcpy(survey->distributions, empty, sizeof empty);

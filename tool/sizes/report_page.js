@@ -29,7 +29,7 @@
 
   // Names come from a file, and may hold anything; what can't be shown is written as \x1b.
   const clean = (text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, (c) => "\\x" + c.charCodeAt(0).toString(16).padStart(2, "0"));
-  const nameOf = (row) => (row.name === null ? "0x" + row.address.toString(16) : clean(row.name));
+  const nameOf = (row) => (row.name === null ? (row.section ? clean(row.section) + "+" : "") + "0x" + row.address.toString(16) : clean(row.name));
   const unitOf = (unit) => (unit === null ? "(file unknown)" : clean(unit));
   const number = (value) => value.toFixed(0).replace(/\B(?=(\d{3})+$)/g, ",");
   const size = (bytes) => (Math.abs(bytes) >= 100 || Number.isInteger(bytes) ? number(bytes) : bytes.toFixed(1));

@@ -12,12 +12,12 @@ static void csv_text(const char *text) {
 
 static void csv_row(const struct survey *survey, const char *unit, const char *name,
                     const struct survey_row *row) {
-  csv_text(survey->program.path);
+  csv_text(survey->opened.program.path);
   putchar(',');
   csv_text(unit);
   putchar(',');
   csv_text(name);
-  printf(",0x%" PRIx64 ",%" PRIu32 ",", row->address, row->records);
+  printf(",0x%" PRIx64 ",%" PRIu32 ",", piece_offset(row->piece, row->address), row->records);
   if (survey->has_raw)
     printf("%" PRIu64, row->raw / 8);
   printf(",%.3f\r\n", (double)row->packed / 8);

@@ -35,10 +35,13 @@ static json_t *row(const struct survey *survey, const struct survey_row *row, js
 }
 
 static json_t *function(const struct survey_row *row) {
-  return json_pack("{so so so so}", "name", json_text(row->name), "address", number(row->address),
-                   "unit", json_text(row->unit), "frame_size",
-                   row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null()
-                                                                   : number(row->frame_size));
+  return json_pack(
+      "{so so so* so* so so}", "name", json_text(row->name), "address",
+      number(piece_offset(row->piece, row->address)), "section",
+      row->piece == NULL ? NULL : json_text(row->piece->section), "member",
+      row->piece == NULL || row->piece->member == NULL ? NULL : json_text(row->piece->member),
+      "unit", json_text(row->unit), "frame_size",
+      row->frame_size == SAFEPOINT_FRAME_SIZE_UNKNOWN ? json_null() : number(row->frame_size));
 }
 
 static json_t *unit(const struct survey_row *row) {
@@ -78,7 +81,7 @@ static json_t *distributions(const struct survey *survey) {
 }
 
 static json_t *repetition(const struct survey *survey) {
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   const struct sizes_layouts *layouts = &survey->packed.layouts;
   return json_pack(
       "{so so so so so so so so so so}", "live_sets", number(survey->live_sets),
@@ -120,18 +123,19 @@ static json_t *counts(const struct survey *survey) {
   const uint64_t functions = (uint64_t)survey->function_count + survey->left_out.functions;
   json_t *packed_size =
       survey->packed_file_size > 0 ? number(survey->packed_file_size) : NULL; /* left out */
-  return json_pack(
-      "{so so so* so so so so so so so so so so so so}", "file", json_text(survey->program.path),
-      "file_size", number(survey->program.image.size), "packed_file_size", packed_size, "text_size",
-      survey->text_size == 0 ? json_null() : number(survey->text_size), "build_id",
-      json_text(*survey->build_id == 0 ? NULL : survey->build_id), "form",
-      json_text(survey->has_raw ? "raw" : "packed"), "records", number(survey->records),
-      "functions", number(functions), "maps",
-      survey->has_raw ? number(survey->program.loaded.table.maps) : json_null(), "statepoints",
-      number(measures[SURVEY_PAIRS].values.count), "pairs",
-      number(survey_sum(&measures[SURVEY_PAIRS].values)), "derived",
-      number(survey_sum(&measures[SURVEY_DERIVED].values)), "allocas", number(survey->allocas),
-      "deopt_values", number(survey->deopt), "live_outs", number(survey->live_outs));
+  return json_pack("{so so so* so so so so so so so so so so so so}", "file",
+                   json_text(survey->opened.program.path), "file_size", number(survey->opened.size),
+                   "packed_file_size", packed_size, "text_size",
+                   survey->text_size == 0 ? json_null() : number(survey->text_size), "build_id",
+                   json_text(*survey->build_id == 0 ? NULL : survey->build_id), "form",
+                   json_text(survey->has_raw ? "raw" : "packed"), "records",
+                   number(survey->records), "functions", number(functions), "maps",
+                   survey->has_raw ? number(survey->opened.program.loaded.table.maps) : json_null(),
+                   "statepoints", number(measures[SURVEY_PAIRS].values.count), "pairs",
+                   number(survey_sum(&measures[SURVEY_PAIRS].values)), "derived",
+                   number(survey_sum(&measures[SURVEY_DERIVED].values)), "allocas",
+                   number(survey->allocas), "deopt_values", number(survey->deopt), "live_outs",
+                   number(survey->live_outs));
 }
 
 static json_t *options(const struct survey_options *options) {
@@ -171,12 +175,12 @@ static json_t *growth_rows(const struct growth_rows *rows, uint32_t top) {
   json_object_set_new(object, "same", number(rows->same));
   for (uint32_t i = 0; i < rows->count && i < top; i++) {
     const struct growth_row *row = &rows->items[i];
-    json_array_append_new(list,
-                          json_pack("{so so so ss so so}", "name", json_text(row->row->name),
-                                    "address", number(row->row->address), "unit",
-                                    json_text(row->row->is_unit ? row->row->name : row->row->unit),
-                                    "change", growth_kinds[row->kind], "before", size(row->before),
-                                    "after", size(row->after)));
+    json_array_append_new(
+        list,
+        json_pack("{so so so ss so so}", "name", json_text(row->row->name), "address",
+                  number(piece_offset(row->row->piece, row->row->address)), "unit",
+                  json_text(row->row->is_unit ? row->row->name : row->row->unit), "change",
+                  growth_kinds[row->kind], "before", size(row->before), "after", size(row->after)));
   }
   json_object_set_new(object, "changes", list);
   return object;

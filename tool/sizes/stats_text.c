@@ -49,9 +49,9 @@ static void print_repetition(const struct survey *survey) {
   if (survey->has_raw)
     printf("    %10" PRIu32 " records left out, as they repeat others; %" PRIu32 " of %" PRIu32
            " discarded functions\n",
-           survey->program.loaded.table.records_repeated,
-           survey->program.loaded.table.records_discarded,
-           survey->program.loaded.table.functions_discarded);
+           survey->opened.program.loaded.table.records_repeated,
+           survey->opened.program.loaded.table.records_discarded,
+           survey->opened.program.loaded.table.functions_discarded);
 }
 
 static void print_distributions(const struct survey *survey) {
@@ -142,7 +142,7 @@ static void print_drop(const struct survey *survey) {
 
 static void print_share(const struct survey *survey, const char *name, const struct sizes *sizes) {
   printf("  %s: %" PRIu64 " bytes, %.1f %% of the file", name, sizes->bits / 8,
-         percent(sizes->bits / 8, survey->program.image.size));
+         percent(sizes->bits / 8, survey->opened.size));
   if (survey->text_size > 0)
     printf(", %.1f %% of .text", percent(sizes->bits / 8, survey->text_size));
   putchar('\n');
@@ -151,8 +151,8 @@ static void print_share(const struct survey *survey, const char *name, const str
 void stats_text(const struct survey *survey, uint32_t top, bool nested) {
   const uint32_t units = survey->unit_count;
   const bool has_units = units > 1 || (units == 1 && survey->units[0].name != NULL);
-  clean_print_path(stdout, survey->program.path);
-  printf("%" PRIu64 " bytes", survey->program.image.size);
+  clean_print_path(stdout, survey->opened.program.path);
+  printf("%" PRIu64 " bytes", survey->opened.size);
   if (survey->packed_file_size > 0)
     printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
   putchar('\n');
@@ -174,8 +174,9 @@ void stats_text(const struct survey *survey, uint32_t top, bool nested) {
   print_drop(survey);
   if (survey->has_raw) {
     char title[40];
-    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s", survey->program.loaded.table.maps,
-             plural(survey->program.loaded.table.maps));
+    snprintf(title, sizeof title, "raw, in %" PRIu32 " map%s",
+             survey->opened.program.loaded.table.maps,
+             plural(survey->opened.program.loaded.table.maps));
     print_sizes(title, &survey->raw,
                 survey->drop.records > 0 ? survey->drop.records : survey->records);
   }
@@ -205,12 +206,12 @@ void stats_text_titles(void) {
 void stats_text_file(const struct survey *survey, uint64_t sums[STATS_SIZES]) {
   const uint64_t sizes[STATS_SIZES] = {
       [STATS_RECORDS] = survey->records,        [STATS_RAW] = survey->raw.bits / 8,
-      [STATS_PACKED] = survey->packed.bits / 8, [STATS_FILE] = survey->program.image.size,
+      [STATS_PACKED] = survey->packed.bits / 8, [STATS_FILE] = survey->opened.size,
       [STATS_TEXT] = survey->text_size,
   };
   for (unsigned i = 0; i < STATS_SIZES; i++)
     sums[i] += sizes[i];
-  print_sums(sizes, survey->program.path);
+  print_sums(sizes, survey->opened.program.path);
 }
 
 void stats_text_sums(const uint64_t sums[STATS_SIZES]) { print_sums(sums, "(sum)"); }
@@ -259,12 +260,12 @@ static void print_growth_rows(const struct growth_rows *rows, const char *noun, 
 
 void stats_text_growth(const struct survey *before, const struct survey *after,
                        const struct growth *growth, uint32_t top) {
-  clean_print(stdout, before->program.path);
+  clean_print(stdout, before->opened.program.path);
   fputs(" -> ", stdout);
-  clean_print(stdout, after->program.path);
+  clean_print(stdout, after->opened.program.path);
   putchar('\n');
-  printf("  file     %10" PRIu64 " -> %10" PRIu64 " bytes\n", before->program.image.size,
-         after->program.image.size);
+  printf("  file     %10" PRIu64 " -> %10" PRIu64 " bytes\n", before->opened.size,
+         after->opened.size);
   printf("  records  %10" PRIu32 " -> %10" PRIu32 "\n", before->records, after->records);
   printf("  packed   %10" PRIu64 " -> %10" PRIu64 " bytes (%+.2f %%)\n", before->packed.bits / 8,
          after->packed.bits / 8, growth->percent);

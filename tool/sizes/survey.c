@@ -84,7 +84,7 @@ static void shorten_units(struct survey *survey) {
 }
 
 static void list_functions(struct survey *survey) {
-  const struct safepoints *table = &survey->program.loaded.table;
+  const struct safepoints *table = &survey->opened.program.loaded.table;
   survey->functions = calloc((size_t)table->function_count + 1, sizeof *survey->functions);
   survey->function_count = table->function_count;
   for (uint32_t i = 0; i < table->function_count; i++) {
@@ -95,6 +95,7 @@ static void list_functions(struct survey *survey) {
         .name = name != NULL ? name : told.function,
         .unit = units_find(&survey->unit_names, function->address, told.file),
         .address = function->address,
+        .piece = pieces_find(&survey->opened.pieces, function->address),
         .frame_size = function->frame_size,
         .functions = 1,
         .records = function->records,
@@ -191,7 +192,9 @@ static void sort_rows(struct survey *survey) {
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]) {
   if (row->name != NULL || row->is_unit)
     return row->name != NULL ? row->name : "(unknown)";
-  snprintf(text, SURVEY_NAME_SIZE, "0x%" PRIx64, row->address);
+  const uint64_t address = piece_offset(row->piece, row->address);
+  snprintf(text, SURVEY_NAME_SIZE, "%.96s%s0x%" PRIx64,
+           row->piece == NULL ? "" : row->piece->section, row->piece == NULL ? "" : "+", address);
   return text;
 }
 
@@ -212,20 +215,21 @@ struct survey_row survey_rest_row(const struct survey *survey) {
 
 /* The size of the packed file. */
 static void find_file_size(struct survey *survey, size_t table_size) {
-  const struct loaded *loaded = &survey->program.loaded;
+  const struct loaded *loaded = &survey->opened.program.loaded;
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   struct problem ignored = {0};
   struct plan plan;
-  if (loaded->raw_count == 1 && rewrite_check(&survey->program.image, loaded->raw, &ignored) &&
-      plan_make(&plan, &survey->program.image, sections, table_size, &ignored))
+  if (survey->opened.objects == NULL && loaded->raw_count == 1 &&
+      rewrite_check(&survey->opened.program.image, loaded->raw, &ignored) &&
+      plan_make(&plan, &survey->opened.program.image, sections, table_size, &ignored))
     survey->packed_file_size = plan.file_size;
 }
 
 /* Packs the table in memory; its size is the same for each address. */
 static bool pack_in_memory(struct survey *survey, struct problem *problem) {
-  const uint64_t address = survey->program.loaded.raw->header.sh_addr & ~(uint64_t)7;
+  const uint64_t address = survey->opened.program.loaded.raw->header.sh_addr & ~(uint64_t)7;
   size_t size;
-  const char *error = packed_write(&survey->program.loaded.table, address, compress_block,
+  const char *error = packed_write(&survey->opened.program.loaded.table, address, compress_block,
                                    &survey->table_bytes, &size);
   if (error != NULL)
     return problem_set(problem, "%s", error);
@@ -236,12 +240,13 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
 
 static bool measure_tables(struct survey *survey, const struct survey_options *options,
                            struct problem *problem) {
-  struct loaded *loaded = &survey->program.loaded;
+  struct loaded *loaded = &survey->opened.program.loaded;
   survey->has_raw = loaded->kind == LOAD_RAW;
-  if (survey->has_raw && !sizes_of_raw(&survey->raw, &survey->program.image, loaded, problem))
+  if (survey->has_raw &&
+      !sizes_of_raw(&survey->raw, &survey->opened.program.image, loaded, problem))
     return false;
-  if (!drop_by_policy(survey->program.path, &survey->program.image, loaded, &options->policy, NULL,
-                      &survey->drop, problem))
+  if (!drop_by_policy(survey->opened.program.path, &survey->opened.program.image, loaded,
+                      &options->policy, NULL, &survey->drop, problem))
     return false;
   if (survey->has_raw && !pack_in_memory(survey, problem))
     return false;
@@ -254,13 +259,13 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
                           struct problem *problem) {
   if (!measure_tables(survey, options, problem))
     return false;
-  const struct image_section *text = image_section(&survey->program.image, ".text");
+  const struct image_section *text = image_section(&survey->opened.program.image, ".text");
   survey->text_size = text == NULL ? 0 : text->header.sh_size;
-  survey->records = survey->program.loaded.table.record_count;
-  debug_names_build_id(survey->program.image.elf, survey->build_id);
+  survey->records = survey->opened.program.loaded.table.record_count;
+  debug_names_build_id(survey->opened.program.image.elf, survey->build_id);
   survey_measure(survey);
-  names_open(&survey->names, &survey->program.image);
-  units_open(&survey->unit_names, survey->program.path, &survey->program.image);
+  names_open(&survey->names, &survey->opened.program.image);
+  units_open(&survey->unit_names, survey->opened.program.path, &survey->opened.program.image);
   list_functions(survey);
   if (!filter_functions(survey, problem))
     return false;
@@ -280,14 +285,14 @@ void survey_close(struct survey *survey) {
   names_close(&survey->names);
   drop_close(&survey->drop);
   free(survey->table_bytes);
-  program_close(&survey->program);
+  opened_close(&survey->opened);
   *survey = (struct survey){0};
 }
 
 bool survey_open(struct survey *survey, const char *path, const struct survey_options *options) {
   struct problem problem = {0};
   *survey = (struct survey){.options = options};
-  if (!program_open(&survey->program, path, &options->load, &problem) ||
+  if (!opened_open(&survey->opened, path, &options->load, &problem) ||
       !survey_loaded(survey, options, &problem)) {
     survey_close(survey);
     problem_print(&problem, path);

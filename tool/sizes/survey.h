@@ -8,6 +8,7 @@
 
 #include "tool/calls/drop.h"
 #include "tool/image/names.h"
+#include "tool/objects/opened.h"
 #include "tool/sizes/sizes.h"
 #include "tool/sizes/units.h"
 
@@ -15,8 +16,9 @@
 struct survey_row {
   const char *name; /* NULL: a nameless function, or the functions outside all units */
   bool is_unit;
-  const char *unit; /* of a function: its unit's name; NULL: unknown */
-  uint64_t address; /* of a function */
+  const char *unit;          /* of a function: its unit's name; NULL: unknown */
+  uint64_t address;          /* of a function */
+  const struct piece *piece; /* of an object: the one that it is in; else NULL */
   uint64_t frame_size;
   uint32_t functions, records;
   uint64_t raw, packed;
@@ -72,7 +74,7 @@ struct survey {
   struct survey_row left_out; /* the sum of the unlisted functions */
   struct survey_distribution distributions[SURVEY_MEASURES];
 
-  struct program program;
+  struct opened opened;
   struct names names;
   struct units unit_names;
   struct packed_table table;
@@ -110,7 +112,7 @@ struct survey_row survey_others(const struct survey *survey, const struct survey
                                 uint32_t count, uint32_t top);
 
 /* A row's name; of a nameless function, its address in `text`. */
-enum { SURVEY_NAME_SIZE = 24 };
+enum { SURVEY_NAME_SIZE = 128 };
 const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE]);
 
 #endif

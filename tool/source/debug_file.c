@@ -93,7 +93,7 @@ char *debug_file_find(const struct image *image, const char *path,
   char *found = NULL;
   const char *folder;
   if (has_debug(image))
-    return strdup(path);
+    return strdup(image->debug_path != NULL ? image->debug_path : path);
   debug_names_build_id(image->elf, tie.id);
   tie.link = debug_names_link(image->elf, &tie.checksum);
   for (size_t i = 0; strlen(tie.id) > 2 && !found && (folder = folder_of(folders, i)); i++)

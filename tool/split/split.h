@@ -27,6 +27,9 @@ bool split_archive(struct split *split, const char *path, const uint8_t *bytes, 
 enum { SPLIT_MAGIC_SIZE = EI_NIDENT + sizeof(Elf64_Half) };
 bool split_is_input(const uint8_t bytes[SPLIT_MAGIC_SIZE]);
 
+/* Whether bytes are those of a relocatable ELF object. */
+bool split_is_object(const uint8_t *bytes, size_t size);
+
 /* Splits any file. Other files than objects and archives stay unchanged, and so do files without
  * stack maps, or with split ones only. */
 bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,

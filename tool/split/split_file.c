@@ -2,18 +2,17 @@
 #include "tool/split/split.h"
 
 #include "tool/image/load.h"
+#include "tool/split/archive.h"
 
-#include <ar.h>
 #include <string.h>
 
-static const char thin_magic[] = "!<thin>\n";
 static const char statepoint[] = "llvm.experimental.gc.statepoint";
 
 static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length) {
   return size >= length && memcmp(bytes, magic, length) == 0;
 }
 
-static bool is_object(const uint8_t *bytes, size_t size) {
+bool split_is_object(const uint8_t *bytes, size_t size) {
   uint16_t type;
   if (!begins_with(bytes, size, ELFMAG, SELFMAG) || size < EI_NIDENT + sizeof type)
     return false;
@@ -29,20 +28,19 @@ static bool is_bitcode(const uint8_t *bytes, size_t size) {
 
 bool split_is_input(const uint8_t bytes[SPLIT_MAGIC_SIZE]) {
   const size_t size = SPLIT_MAGIC_SIZE;
-  return is_object(bytes, size) || begins_with(bytes, size, ARMAG, SARMAG) ||
-         begins_with(bytes, size, thin_magic, SARMAG) || is_bitcode(bytes, size);
+  return split_is_object(bytes, size) || archive_is(bytes, size) || is_bitcode(bytes, size);
 }
 
 bool split_file(struct split *split, const char *path, const uint8_t *bytes, size_t size,
                 struct problem *problem) {
   *split = (struct split){0};
-  if (path != NULL && begins_with(bytes, size, thin_magic, SARMAG))
+  if (path != NULL && archive_is_thin(bytes, size))
     return split_archive(split, path, bytes, size, problem);
   /* A file without these names has neither such a section nor bitcode that makes one. */
   const bool has_maps = memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) != NULL;
   const bool has_statepoints = memmem(bytes, size, statepoint, sizeof statepoint - 1) != NULL;
   split->is_uncompiled = has_statepoints && is_bitcode(bytes, size);
-  if ((has_maps || has_statepoints) && path != NULL && begins_with(bytes, size, ARMAG, SARMAG))
+  if ((has_maps || has_statepoints) && path != NULL && archive_is(bytes, size))
     return split_archive(split, path, bytes, size, problem);
-  return !has_maps || !is_object(bytes, size) || split_object(split, bytes, size, problem);
+  return !has_maps || !split_is_object(bytes, size) || split_object(split, bytes, size, problem);
 }

@@ -1,0 +1,158 @@
+/* opened.c - see opened.h. */
+#include "tool/objects/opened.h"
+
+#include "tool/image/clean.h"
+#include "tool/objects/lay_out.h"
+#include "tool/split/archive.h"
+#include "tool/split/split.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct opened_objects {
+  struct input file;
+  struct archive archive;
+  struct laid_object *items; /* owned */
+  size_t count, capacity;
+  struct buffer bytes; /* as they are laid out */
+  int debug_file;      /* the same; 0: there is no debug information */
+  char debug_path[40];
+};
+
+/* Whether a file isn't linked. One that can't be read isn't one of these. */
+static bool is_unlinked(const char *path) {
+  uint8_t magic[SPLIT_MAGIC_SIZE];
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const bool is_read = file >= 0 && pread(file, magic, sizeof magic, 0) == sizeof magic;
+  if (file >= 0)
+    close(file);
+  return is_read && (split_is_object(magic, sizeof magic) || archive_is(magic, sizeof magic));
+}
+
+/* ---- Objects ---- */
+
+static bool add_object(struct opened_objects *objects, const uint8_t *bytes, size_t size,
+                       struct problem *problem) {
+  struct laid_object object = {0};
+  if (!object_open(&object.object, bytes, size, problem))
+    return false;
+  const uint16_t machine = object.object.header.e_machine;
+  ARRAY_ADD(objects->items, objects->count, objects->capacity, object);
+  return objects->items[0].object.header.e_machine == machine ||
+         problem_set(problem, "it is for another machine than the members before");
+}
+
+static bool has_text(const struct member *member, const char *text) {
+  return text != NULL && memmem(member->bytes, member->size, text, strlen(text) + 1) != NULL;
+}
+
+static bool add_members(struct opened *opened, struct lay_out_names names,
+                        struct problem *problem) {
+  struct opened_objects *objects = opened->objects;
+  struct archive *archive = &objects->archive;
+  if (!archive_open(archive, opened->program.path, objects->file.bytes, objects->file.size,
+                    problem))
+    return false;
+  for (size_t i = 0; i < archive->count; i++) {
+    const struct member *member = &archive->members[i];
+    struct problem why = {0};
+    const char *name;
+    uint64_t place;
+    if (archive_is_special(member->header) || !split_is_object(member->bytes, member->size) ||
+        !(has_text(member, names.maps) || has_text(member, names.roots)))
+      continue;
+    const int length = archive_name(archive, member->header, &name, &place);
+    const size_t before = objects->count;
+    if (!add_object(objects, member->bytes, member->size, &why))
+      return problem_set(problem, "%.*s: %s", length, name, why.text);
+    objects->items[before].member = strndup(name, (size_t)length);
+    opened->size += archive->is_thin ? member->size : 0;
+  }
+  return objects->count > 0 || problem_set(problem, "no member has a section %s", names.maps);
+}
+
+/* ---- Debug information ---- */
+
+/* Debug information is read from a file. Without memory for one, or without /proc, there is none. */
+static void write_debug_file(struct opened_objects *objects) {
+  objects->debug_file = memfd_create("objects", MFD_CLOEXEC);
+  if (objects->debug_file < 0 || write(objects->debug_file, objects->bytes.bytes,
+                                       objects->bytes.size) != (ssize_t)objects->bytes.size)
+    return;
+  snprintf(objects->debug_path, sizeof objects->debug_path, "/proc/self/fd/%d",
+           objects->debug_file);
+}
+
+/* ---- The whole ---- */
+
+static bool open_objects(struct opened *opened, const char *path,
+                         const struct load_options *options, struct problem *problem) {
+  const struct lay_out_names names = {options->section != NULL ? options->section : RAW_SECTION,
+                                      options->global_roots};
+  struct opened_objects *objects = opened->objects = calloc(1, sizeof *objects);
+  struct program *program = &opened->program;
+  bool has_debug = false;
+  program->path = path;
+  if (!input_open(&objects->file, path, problem))
+    return false;
+  opened->size = objects->file.size;
+  const bool is_archive = archive_is(objects->file.bytes, objects->file.size);
+  if (!(is_archive ? add_members(opened, names, problem)
+                   : add_object(objects, objects->file.bytes, objects->file.size, problem)) ||
+      !lay_out(objects->items, objects->count, names, &objects->bytes, &has_debug, &opened->pieces,
+               problem) ||
+      !image_open_memory(&program->image, objects->bytes.bytes, objects->bytes.size, problem))
+    return false;
+  program->image.is_laid_out = true;
+  if (has_debug)
+    write_debug_file(objects);
+  if (*objects->debug_path != 0)
+    program->image.debug_path = objects->debug_path;
+  if (!load(&program->image, options, &program->loaded, problem))
+    return false;
+  const struct safepoints *table = &program->loaded.table;
+  if (table->functions_discarded > 0)
+    problem_warn(path,
+                 "%" PRIu32 " function%s with %" PRIu32 " record%s, not defined here, left out",
+                 table->functions_discarded, plural(table->functions_discarded),
+                 table->records_discarded, plural(table->records_discarded));
+  return true;
+}
+
+bool opened_open(struct opened *opened, const char *path, const struct load_options *options,
+                 struct problem *problem) {
+  *opened = (struct opened){0};
+  if (is_unlinked(path))
+    return open_objects(opened, path, options, problem);
+  const bool ok = program_open(&opened->program, path, options, problem);
+  opened->size = opened->program.image.size;
+  return ok;
+}
+
+static void close_objects(struct opened_objects *objects) {
+  if (objects->debug_file > 0)
+    close(objects->debug_file);
+  for (size_t i = 0; i < objects->count; i++) {
+    object_close(&objects->items[i].object);
+    free(objects->items[i].member);
+    free(objects->items[i].places);
+  }
+  free(objects->items);
+  free(objects->bytes.bytes);
+  archive_close(&objects->archive);
+  if (objects->file.bytes != NULL)
+    input_close(&objects->file);
+  free(objects);
+}
+
+void opened_close(struct opened *opened) {
+  program_close(&opened->program);
+  pieces_close(&opened->pieces);
+  if (opened->objects != NULL)
+    close_objects(opened->objects);
+  *opened = (struct opened){0};
+}

@@ -1,0 +1,173 @@
+/* archive.c - see archive.h. */
+#include "tool/split/archive.h"
+
+#include "format/array.h"
+#include "tool/image/budget.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char thin_magic[] = "!<thin>\n";
+
+bool archive_is_thin(const uint8_t *bytes, size_t size) {
+  return size >= SARMAG && memcmp(bytes, thin_magic, SARMAG) == 0;
+}
+
+bool archive_is(const uint8_t *bytes, size_t size) {
+  return size >= SARMAG && (memcmp(bytes, ARMAG, SARMAG) == 0 || archive_is_thin(bytes, size));
+}
+
+bool archive_is_called(const struct ar_hdr *header, const char *name) {
+  const size_t length = strlen(name);
+  return memcmp(header->ar_name, name, length) == 0 && header->ar_name[length] == ' ';
+}
+
+bool archive_is_index(const struct ar_hdr *header) {
+  return archive_is_called(header, "/") || archive_is_called(header, "/SYM64/");
+}
+
+bool archive_is_special(const struct ar_hdr *header) {
+  return archive_is_index(header) || archive_is_called(header, "//");
+}
+
+/* A decimal number in a field of a header, followed by blanks. */
+static bool parse_number(const char *field, size_t width, char end, uint64_t *number) {
+  size_t i = 0;
+  for (*number = 0; i < width && field[i] >= '0' && field[i] <= '9'; i++)
+    *number = *number * 10 + (uint64_t)(field[i] - '0');
+  return i > 0 && (i == width || field[i] == end);
+}
+
+/* ---- Reading ---- */
+
+int archive_name(const struct archive *archive, const struct ar_hdr *header, const char **name,
+                 uint64_t *place) {
+  const char *text = header->ar_name;
+  size_t left = sizeof header->ar_name;
+  *place = 0;
+  if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, ' ', place) &&
+      *place < archive->names_size) {
+    text = (const char *)archive->names + *place;
+    left = archive->names_size - (size_t)*place;
+    left = left < PATH_MAX ? left : PATH_MAX;
+  }
+  const char *line = memchr(text, '\n', left);
+  size_t length = line != NULL ? (size_t)(line - text) : left;
+  while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '/'))
+    length--;
+  *name = text;
+  return length < PATH_MAX ? (int)length : 0;
+}
+
+/* The path of the file that is a thin archive's member. */
+static bool member_path(const struct archive *archive, const struct member *member,
+                        char path[2 * PATH_MAX], struct problem *problem) {
+  const char *name, *slash = strrchr(archive->path, '/');
+  uint64_t place;
+  const int length = archive_name(archive, member->header, &name, &place);
+  const int folder = slash == NULL || name[0] == '/' ? 0 : (int)(slash - archive->path) + 1;
+  if (length == 0 || folder >= PATH_MAX || (name[0] == '/' && place == 0 && archive->names == NULL))
+    return problem_set(problem, "a member of the thin archive has no name");
+  snprintf(path, 2 * PATH_MAX, "%.*s%.*s", folder, archive->path, length, name);
+  return true;
+}
+
+static bool open_member(const struct archive *archive, struct member *member,
+                        struct problem *problem) {
+  char path[2 * PATH_MAX];
+  struct problem why = {0};
+  if (!member_path(archive, member, path, problem))
+    return false;
+  if (!input_open(&member->file, path, &why))
+    return problem_set(problem, "the member %s %s", path, why.text);
+  member->bytes = member->file.bytes;
+  member->size = member->file.size;
+  return true;
+}
+
+static int compare_files(const void *a, const void *b) {
+  const struct stat *x = a, *y = b;
+  ORDER_BY(x, y, st_dev)
+  ORDER_BY(x, y, st_ino)
+  return 0;
+}
+
+/* A few bytes of headers could lead to one large file again and again. */
+static bool check_files(const struct archive *archive, struct problem *problem) {
+  struct stat *files = calloc(archive->count + 1, sizeof *files);
+  struct budget budget = budget_open("members of the thin archive", 0);
+  size_t count = 0;
+  bool ok = true;
+  char path[2 * PATH_MAX];
+  for (size_t i = 0; ok && i < archive->count; i++)
+    if (!archive_is_special(archive->members[i].header)) {
+      ok = member_path(archive, &archive->members[i], path, problem);
+      count += ok && stat(path, &files[count]) == 0;
+    }
+  qsort(files, count, sizeof *files, compare_files);
+  for (size_t i = 0; i < count; i++)
+    if (i == 0 || compare_files(&files[i - 1], &files[i]) != 0)
+      budget.size += (uint64_t)files[i].st_size;
+  for (size_t i = 0; ok && i < count; i++)
+    ok = budget_take(&budget, (uint64_t)files[i].st_size, problem);
+  free(files);
+  return ok;
+}
+
+static bool open_members(const struct archive *archive, struct problem *problem) {
+  bool ok = check_files(archive, problem);
+  for (size_t i = 0; ok && i < archive->count; i++)
+    ok = archive_is_special(archive->members[i].header) ||
+         open_member(archive, &archive->members[i], problem);
+  return ok;
+}
+
+static bool read_member(struct archive *archive, size_t *place, struct problem *problem) {
+  struct member member = {.old_place = *place};
+  uint64_t size;
+  if (archive->size - *place < sizeof *member.header)
+    return problem_set(problem, "the archive's last member is cut off");
+  member.header = (const struct ar_hdr *)(archive->bytes + *place);
+  *place += sizeof *member.header;
+  if (memcmp(member.header->ar_fmag, ARFMAG, sizeof member.header->ar_fmag) != 0 ||
+      !parse_number(member.header->ar_size, sizeof member.header->ar_size, ' ', &size))
+    return problem_set(problem, "no header of an archive's member at %zu", member.old_place);
+  if (memcmp(member.header->ar_name, "#1/", 3) == 0 ||
+      memcmp(member.header->ar_name, "__.SYMDEF", 9) == 0)
+    return problem_set(problem, "an archive of BSD's form, not GNU's");
+  if (!archive->is_thin || archive_is_special(member.header)) {
+    if (size > archive->size - *place)
+      return problem_set(problem, "the archive's member at %zu is cut off", member.old_place);
+    member.bytes = archive->bytes + *place;
+    member.size = (size_t)size;
+    *place += member.size;
+    *place += *place % 2 != 0 && *place < archive->size;
+  }
+  if (archive_is_called(member.header, "//")) {
+    archive->names = member.bytes;
+    archive->names_size = member.size;
+  }
+  return ARRAY_ADD(archive->members, archive->count, archive->capacity, member);
+}
+
+bool archive_open(struct archive *archive, const char *path, const uint8_t *bytes, size_t size,
+                  struct problem *problem) {
+  *archive = (struct archive){
+      .path = path, .bytes = bytes, .size = size, .is_thin = archive_is_thin(bytes, size)};
+  bool ok = true;
+  for (size_t place = SARMAG; ok && place < size;)
+    ok = read_member(archive, &place, problem);
+  return ok && (!archive->is_thin || open_members(archive, problem));
+}
+
+void archive_close(struct archive *archive) {
+  for (size_t i = 0; i < archive->count; i++) {
+    free(archive->members[i].owned);
+    if (archive->members[i].file.bytes != NULL)
+      input_close(&archive->members[i].file);
+  }
+  free(archive->members);
+  *archive = (struct archive){0};
+}
