@@ -25,7 +25,9 @@ static const char help[] =
     "      --address=ADDRESS     only of the record there, or of the function there\n"
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
     "      --format=text|json    json: an object per record; default: text\n"
-    "      --color=auto|always|never  default: auto, at a terminal\n" COMMON_HELP;
+    "      --color=auto|always|never  default: auto, at a terminal\n"
+    "      --width=N             the columns of a line (0: any); default: the "
+    "terminal's\n" COMMON_HELP;
 
 /* Records of a function that are printed together: the selected ones in [first, end). They are read
  * one by one, each time that they are gone through: many may have the same long live set. */
@@ -42,7 +44,7 @@ struct dump {
   struct record_source source;
   struct record_text text;
   int address_width; /* of records' addresses */
-  unsigned width;    /* of the terminal; 0: any */
+  unsigned width;    /* of lines; 0: any */
   struct group group;
   struct record_view head; /* the group's first record */
   struct record_view view; /* the one that is printed */
@@ -185,7 +187,7 @@ static void print_group(struct dump *dump) {
 static void dump_text(struct dump *dump) {
   const struct safepoints *table = dump->table;
   bool is_first = true;
-  if (dump->width > 0) /* at a terminal */
+  if (style_columns() > 0) /* at a terminal */
     puts("  *: a reference; <+8: derived from the one at +8; b: only a base; .: none\n");
   for (uint32_t i = 0; i < table->record_count && !ferror(stdout);) {
     const uint32_t function = table->records[i].function;
@@ -233,6 +235,8 @@ struct dump_options {
   struct selection selection;
   struct source_options source;
   enum style_use style;
+  unsigned width; /* if has_width */
+  bool has_width;
   enum output_format format;
 };
 
@@ -266,7 +270,7 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
   dump->table = table;
   dump->pieces = &opened->pieces;
   dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
-  dump->width = style_columns();
+  dump->width = options->has_width ? options->width : style_columns();
   dump->address_width = address_width(table);
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
   names_open(&dump->names, &program->image);
@@ -292,6 +296,14 @@ static int dump_file(const char *path, const struct dump_options *options) {
   return ok ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
+static bool take_width(void *context, const char *text, struct problem *problem) {
+  struct dump_options *options = context;
+  uint64_t width;
+  options->has_width = address_parse(text, &width) && width <= UINT16_MAX;
+  options->width = (unsigned)width;
+  return options->has_width || problem_set(problem, "--width takes a number, not '%s'", text);
+}
+
 int command_dump(int argc, char **argv) {
   static const struct command command = {"dump", help, 1, 1, "there must be one file"};
   struct dump_options options = {0};
@@ -299,6 +311,7 @@ int command_dump(int argc, char **argv) {
       {"format", .words = "text|json", .word = &options.format},
       {"function", .take = selection_add_function, .context = &options.selection},
       {"address", .take = selection_add_address, .context = &options.selection},
+      {"width", .take = take_width, .context = &options},
       {"color", .words = STYLE_WORDS, .word = &options.style},
       SOURCE_OPTIONS(&options.source),
       LOAD_OPTIONS(&options.load),

@@ -16,3 +16,12 @@ for sample in list deopt pairs frames patchpoints; do
 done
 expect_output '\bmaps\b'
 expect_output '\b(4003|0xfa3)\b'
+
+# Lines of a width: the columns beyond it are in another table, below.
+expect_status 0 "$stackpack" dump pairs
+cp out any.txt
+expect_status 0 "$stackpack" dump --width=0 pairs
+expect_same any.txt out
+expect_status 0 "$stackpack" dump --width=30 pairs
+[[ $(grep -c . out) -gt $(grep -c . any.txt) ]] || fail "no second table"
+expect_refusal "--width takes a number, not .x." "$stackpack" dump --width=x app

@@ -14,14 +14,27 @@ check_program() { # FILE
   # A raw file's packed sizes equal the sizes after packing.
   "$stackpack" stats --format=json "$1" >raw.json
   "$stackpack" stats --format=json "$1.packed" >packed.json
+  dump_json "$1" >dump.json
   python3 - <<'PYTHON' || fail "$1 isn't packed as it was foretold"
+import collections
 import json
 raw, packed = (json.load(open(name + ".json")) for name in ("raw", "packed"))
 assert raw["packed"] == packed["packed"]
-names = "name", "records", "packed"
+whys = "pairs", "derived", "live_sets", "slots"
+names = "name", "records", "packed", *whys
 assert sorted(str([f[n] for n in names]) for f in raw["functions"]) == \
        sorted(str([f[n] for n in names]) for f in packed["functions"])
 assert raw["distributions"] == packed["distributions"]
+# What makes a function large, counted in the dump.
+dumped = collections.defaultdict(list)
+for record in map(json.loads, open("dump.json")):
+    dumped[record["function_address"]].append(record)
+for function in raw["functions"]:
+    records = dumped[function["address"]]
+    pairs = [(str(pair["base"]), str(pair["derived"])) for record in records for pair in record.get("gc", [])]
+    sets = {str([record.get(part) for part in ("gc", "allocas", "locations")]) for record in records}
+    found = [len(pairs), sum(base != derived for base, derived in pairs), len(sets), len({place for pair in pairs for place in pair})]
+    assert found == [function[why] for why in whys], (function, found)
 PYTHON
 }
 

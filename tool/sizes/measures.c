@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const survey_whys[WHYS] = {"pairs", "derived", "live_sets", "slots"};
+
 static void add(struct survey_values *values, uint64_t value) {
   (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
 }
@@ -53,6 +55,8 @@ static void measure_record(struct survey *survey, const struct safepoint *record
   add(&measures[SURVEY_SLOTS].values, distinct(space));
   add(&measures[SURVEY_PAIRS].values, pairs);
   add(&measures[SURVEY_DERIVED].values, derived);
+  survey->whys[record->function][WHY_PAIRS] += pairs;
+  survey->whys[record->function][WHY_DERIVED] += derived;
 }
 
 static void measure_functions(struct survey *survey) {
@@ -65,6 +69,16 @@ static void measure_functions(struct survey *survey) {
   }
 }
 
+/* Adds the locations of a live set's pairs. */
+static void add_slots(struct survey_values *slots, const struct safepoints *table, uint32_t set) {
+  const struct intern_sequence live = intern_get(&table->live, set);
+  for (uint64_t i = 0; i < live.count; i++)
+    if (!safepoint_item_is_list(live.words[i])) {
+      add(slots, safepoint_item_base(live.words[i]));
+      add(slots, safepoint_item_derived(live.words[i]));
+    }
+}
+
 /* Counts the different live sets of each function's records, and of all: sorts pairs of function
  * and live set. */
 static void measure_live_sets(struct survey *survey, struct survey_values *space) {
@@ -72,18 +86,25 @@ static void measure_live_sets(struct survey *survey, struct survey_values *space
   space->count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
     add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
+  struct survey_values slots = {0};
   uint64_t run = 0;
   distinct(space);
   for (size_t i = 0; i < space->count; i++) {
+    const uint64_t function = space->items[i] >> 32;
     run++;
-    if (i + 1 == space->count || space->items[i + 1] >> 32 != space->items[i] >> 32) {
+    add_slots(&slots, table, (uint32_t)space->items[i]);
+    if (i + 1 == space->count || space->items[i + 1] >> 32 != function) {
       add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
+      survey->whys[function][WHY_LIVE_SETS] = run;
+      survey->whys[function][WHY_SLOTS] = distinct(&slots);
+      slots.count = 0;
       run = 0;
     }
   }
   for (size_t i = 0; i < space->count; i++)
     space->items[i] = (uint32_t)space->items[i];
   survey->live_sets = (uint32_t)distinct(space);
+  free(slots.items);
 }
 
 void survey_measure(struct survey *survey) {
@@ -98,6 +119,7 @@ void survey_measure(struct survey *survey) {
   const struct safepoints *table = &survey->opened.program.loaded.table;
   struct survey_values space = {0};
   bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
+  survey->whys = calloc((size_t)table->function_count + 1, sizeof *survey->whys);
   memcpy(survey->distributions, empty, sizeof empty);
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];

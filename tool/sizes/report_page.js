@@ -112,7 +112,9 @@
     document.title = "Stack maps of " + name;
     byId("title").textContent = name;
     byId("lead").textContent = plural(counts.records, "record") + " of " + plural(counts.functions, "function") +
-      (hasRaw ? "; packed, they take " + percent(stats.packed.size, stats.raw.size) + " of what they take now." : ".");
+      (!hasRaw ? "." : drop === null ? "; packed, they take " + percent(stats.packed.size, stats.raw.size) + " of what they take now."
+        : ", after " + number(drop.dropped) + " of " + number(drop.records) + " were dropped; packed, a record takes " +
+          percent(stats.packed.size * drop.records, stats.raw.size * counts.records) + " of what one takes now.");
     const fact = (title, text) => make("div", null, make("dt", null, title), make("dd", { class: "name" }, text));
     byId("facts").append(
       fact("File", clean(counts.file)), ...(growth ? [fact("Compared with", clean(growth.before.counts.file))] : []),
@@ -163,7 +165,9 @@
   function drawRows() {
     const sizes = [column("Records", (row) => row.records, number, true),
       ...(hasRaw ? [column("Raw", (row) => row.raw, size)] : []), column("Packed", (row) => row.packed, size),
-      plain("Share", (row) => percent(row.packed, stats.packed.size))];
+      plain("Share", (row) => percent(row.packed, stats.packed.size)),
+      column("Pairs", (row) => row.pairs, number), column("Derived", (row) => row.derived, number),
+      column("Live sets", (row) => row.live_sets, number), column("Slots", (row) => row.slots, number)];
     const name = (row) => (row.unit === null ? nameOf(row) : make("span", null, nameOf(row), make("span", { class: "unit name" }, clean(row.unit))));
     const rows = byId("rows");
     if (stats.units.length > 1)
@@ -430,10 +434,18 @@
     element.style.height = (100 * tile.height) / height + "%";
   }
 
-  // Only a label that fits is drawn.
+  // A label that doesn't fit is shortened, to three letters at least.
   function label(element, at, tile) {
-    if (tile.height >= 18 && letters.measureText(at.name).width * 1.1 + 10 <= tile.width)
-      element.append(make("span", { class: "label" }, at.name));
+    const fits = (text) => letters.measureText(text).width * 1.1 + 10 <= tile.width;
+    const all = [...at.name];
+    let [from, to] = fits(at.name) ? [all.length, all.length] : [0, all.length - 1];
+    while (from < to) {
+      const middle = Math.ceil((from + to) / 2);
+      if (fits(all.slice(0, middle).join("") + "\u2026")) from = middle;
+      else to = middle - 1;
+    }
+    if (tile.height >= 18 && (from >= 3 || from === all.length))
+      element.append(make("span", { class: "label" }, from === all.length ? at.name : all.slice(0, from).join("") + "\u2026"));
   }
 
   const head = 18;

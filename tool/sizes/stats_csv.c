@@ -20,10 +20,18 @@ static void csv_row(const struct survey *survey, const char *unit, const char *n
   printf(",0x%" PRIx64 ",%" PRIu32 ",", piece_offset(row->piece, row->address), row->records);
   if (survey->has_raw)
     printf("%" PRIu64, row->raw / 8);
-  printf(",%.3f\r\n", (double)row->packed / 8);
+  printf(",%.3f", (double)row->packed / 8);
+  for (unsigned i = 0; i < WHYS; i++)
+    printf(",%" PRIu64, row->why[i]);
+  printf("\r\n");
 }
 
-void stats_csv_titles(void) { printf("file,unit,function,address,records,raw,packed\r\n"); }
+void stats_csv_titles(void) {
+  printf("file,unit,function,address,records,raw,packed");
+  for (unsigned i = 0; i < WHYS; i++)
+    printf(",%s", survey_whys[i]);
+  printf("\r\n");
+}
 
 void stats_csv(const struct survey *survey, uint32_t top) {
   const struct survey_row *functions = survey->functions, rest = survey_rest_row(survey);

@@ -71,13 +71,18 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
+static const char *const why_titles[WHYS] = {"pairs", "derived", "sets", "slots"};
+static const int why_widths[WHYS] = {7, 7, 5, 5};
+
 static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
                       const char *indent) {
   printf("    %9" PRIu32, row->records);
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
-  printf(" %10.1f %6.1f  %s", (double)row->packed / 8, percent(row->packed, survey->packed.bits),
-         indent);
+  printf(" %10.1f %6.1f", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
+  for (unsigned i = 0; i < WHYS; i++)
+    printf(" %*" PRIu64, why_widths[i], row->why[i]);
+  printf("  %s", indent);
   print_name(name);
 }
 
@@ -116,7 +121,10 @@ static void print_rows(const struct survey *survey, const char *title,
   printf("\n    %9s", "records");
   if (survey->has_raw)
     printf(" %10s", "raw");
-  printf(" %10s %6s  %s\n", "packed", "%", title);
+  printf(" %10s %6s", "packed", "%");
+  for (unsigned i = 0; i < WHYS; i++)
+    printf(" %*s", why_widths[i], why_titles[i]);
+  printf("  %s\n", title);
   for (uint32_t i = 0; i < count && i < top; i++) {
     print_row(survey, &rows[i], survey_name(&rows[i], text), "");
     if (nested)
@@ -140,8 +148,14 @@ static void print_drop(const struct survey *survey) {
              drop_reason((enum verdict)verdict));
 }
 
-static void print_share(const struct survey *survey, const char *name, const struct sizes *sizes) {
-  printf("  %s: %" PRIu64 " bytes, %.1f %% of the file", name, sizes->bits / 8,
+/* Where records were dropped, raw and packed sizes are of different ones: each says its number. */
+static void print_share(const struct survey *survey, const char *name, const struct sizes *sizes,
+                        uint32_t records) {
+  printf("  %s: ", name);
+  if (survey->drop.dropped > 0)
+    printf("%" PRIu32 " record%s, %.2f bytes each, ", records, plural(records),
+           records == 0 ? 0 : (double)sizes->bits / 8 / records);
+  printf("%" PRIu64 " bytes, %.1f %% of the file", sizes->bits / 8,
          percent(sizes->bits / 8, survey->opened.size));
   if (survey->text_size > 0)
     printf(", %.1f %% of .text", percent(sizes->bits / 8, survey->text_size));
@@ -157,8 +171,8 @@ void stats_text(const struct survey *survey, uint32_t top, bool nested) {
     printf(", %" PRIu64 " when it's packed", survey->packed_file_size);
   putchar('\n');
   if (survey->has_raw)
-    print_share(survey, "raw", &survey->raw);
-  print_share(survey, "packed", &survey->packed);
+    print_share(survey, "raw", &survey->raw, survey->drop.records);
+  print_share(survey, "packed", &survey->packed, survey->records);
   const struct survey_distribution *measures = survey->distributions;
   const uint64_t functions = survey->function_count + survey->left_out.functions;
   const uint64_t statepoints = measures[SURVEY_PAIRS].values.count;

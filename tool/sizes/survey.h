@@ -12,6 +12,10 @@
 #include "tool/sizes/sizes.h"
 #include "tool/sizes/units.h"
 
+/* What makes a function large: of its statepoints' pairs; slots and live sets are distinct ones. */
+enum survey_why { WHY_PAIRS, WHY_DERIVED, WHY_LIVE_SETS, WHY_SLOTS, WHYS };
+extern const char *const survey_whys[WHYS]; /* their names: pairs, derived, live_sets, slots */
+
 /* A function, or a compilation unit. Sizes are in bits. */
 struct survey_row {
   const char *name; /* NULL: a nameless function, or the functions outside all units */
@@ -22,6 +26,7 @@ struct survey_row {
   uint64_t frame_size;
   uint32_t functions, records;
   uint64_t raw, packed;
+  uint64_t why[WHYS]; /* of a unit: the sums of its functions' */
 };
 
 /* Sorted values: of each record, or of each function. */
@@ -65,6 +70,7 @@ struct survey {
   uint32_t records; /* that are packed; raw are these, and the dropped ones */
   uint64_t allocas, deopt, live_outs;
   uint32_t live_sets, locations; /* distinct ones that the records have */
+  uint64_t (*whys)[WHYS];        /* by function in the table of safepoints; owned */
   uint32_t repeats;              /* records with the live set of the one before */
   struct drop drop;              /* records is 0 without a policy */
 
