@@ -209,10 +209,11 @@ static bool refuse_raw_readers(struct packing *packing, struct problem *problem)
           !raw_names_find(packing->image, packing->loaded.raw, options->load.section,
                           &packing->raw_reader)) ||
          options->force ||
-         problem_set(problem,
-                     "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
-                     "--force packs it all the same",
-                     packing->raw_reader.text);
+         problem_set(
+             problem,
+             "reads its raw stack maps itself (__LLVM_StackMaps), it seems: %s; "
+             "--force packs it all the same; doc/porting.md has the library's calls instead",
+             packing->raw_reader.text);
 }
 
 /* Encodes the table for its address: the raw section's, unless the table is larger than that
