@@ -26,7 +26,7 @@ static const char help[] =
     "      --address=START-END   only of the records from START to END\n" SOURCE_HELP
     "      --format=text|json    json: an object per record; default: text\n"
     "      --color=auto|always|never  default: auto, at a terminal\n"
-    "      --width=N             the columns of a line (0: any); default: the "
+    "      --width=N             columns of a line (0: any); default: the "
     "terminal's\n" COMMON_HELP;
 
 /* Records of a function that are printed together: the selected ones in [first, end). They are read

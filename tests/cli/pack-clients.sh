@@ -82,7 +82,7 @@ for linker in lld bfd; do
 done
 build bfd script.c list.o other.o -static -fno-pie -Wl,-T,script.ld
 expect_client 'the symbol maps_(begin|end) |an instruction in'
-build bfd ends.c list.o other.o
+build bfd ends.c list.o other.o -no-pie -fno-pie
 expect_client 'a pointer in \.fini_array at'
 build lld string.c list.o other.o
 expect_client 'the name \.llvm_stackmaps in \.rodata'
