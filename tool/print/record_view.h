@@ -16,7 +16,7 @@ struct record_list {
 
 struct record_view {
   uint64_t address, function, frame_size, id;
-  uint32_t source; /* its place in the table's sources; 0: unknown */
+  uint32_t source;           /* its place in the table's sources; 0: unknown */
   const struct piece *piece; /* of an object: that of the function; else NULL */
   int32_t calling_convention, flags;
   bool is_statepoint;
