@@ -23,7 +23,7 @@ PYTHON
 for file in files/*; do
   cp "$file" before
   status=0
-  timeout 20 "$stackpack" pack "$file" >out 2>err || status=$?
+  within 20 "$stackpack" pack "$file" >out 2>err || status=$?
   if ((status == 2)); then
     only_line_matches "^stackpack: files/" err || fail "$file: not one line: $(<err)"
     expect_same "$file" before

@@ -28,15 +28,15 @@ int main(int argc, char **argv) {
 }
 C
 "$LLVM/bin/clang" -I"$TOP/runtime" "${flags[@]}" -o reader reader.c "$BUILD/libstackpack.a" -lpthread
-expect_status 0 timeout 5 ./reader many
+expect_status 0 within 5 ./reader many
 expect_output "^(not a little-endian ELF64 file|stack maps that break)"
 for command in dump "stats" "pack --always -o out"; do
   # shellcheck disable=SC2086 # a list of words
-  expect_refusal 'many: ' timeout 5 "$stackpack" $command many
+  expect_refusal 'many: ' within 5 "$stackpack" $command many
 done
 
 mkfifo fifo
-expect_status 0 timeout 5 ./reader fifo
+expect_status 0 within 5 ./reader fifo
 expect_output "^not a little-endian ELF64 file"
-expect_refusal 'fifo: ' timeout 5 "$stackpack" dump fifo
-expect_refusal 'fifo: a FIFO' timeout 5 "$stackpack" pack --policy=fifo -o out app
+expect_refusal 'fifo: ' within 5 "$stackpack" dump fifo
+expect_refusal 'fifo: a FIFO' within 5 "$stackpack" pack --policy=fifo -o out app

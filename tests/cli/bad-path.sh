@@ -8,7 +8,7 @@ mkfifo pipe
 for command in "pack" "pack -o out" "dump" "stats" "verify app"; do
   for file in missing folder no/such/folder app/file pipe /dev/null; do
     # shellcheck disable=SC2086 # a list of words
-    expect_refusal "$file: " timeout 10 "$stackpack" $command $file
+    expect_refusal "$file: " within 10 "$stackpack" $command $file
   done
 done
 [[ ! -e missing && -p pipe && -d folder && -c /dev/null ]] || fail "something was replaced"

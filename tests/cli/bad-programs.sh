@@ -20,11 +20,11 @@ while read -r name verdict; do
   for command in "${commands[@]}"; do
     # shellcheck disable=SC2086 # a list of words
     if [[ $verdict == refuse || $verdict == pack && $command == pack* ]]; then
-      expect_refusal "$file: $reason" timeout 20 "$stackpack" $command "$file"
+      expect_refusal "$file: $reason" within 20 "$stackpack" $command "$file"
       expect_same "$file" before
       [[ ! -e new ]] || fail "$file: something was written"
-    elif ! (expect_status 0 timeout 20 "$stackpack" $command "$file") 2>failed; then
-      expect_refusal "" timeout 20 "$stackpack" $command "$file"
+    elif ! (expect_status 0 within 20 "$stackpack" $command "$file") 2>failed; then
+      expect_refusal "" within 20 "$stackpack" $command "$file"
     fi
   done
 done <list

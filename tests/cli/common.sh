@@ -74,6 +74,11 @@ expect_same_run() { # PROGRAM PROGRAM [ARGUMENT...]
   cmp printed.first printed || fail "$second doesn't print what $first does"
 }
 
+# Runs a command that takes so many CPU seconds at most: a busy machine fails no test. One that only waits ends, too.
+within() { # SECONDS COMMAND...
+  (ulimit -S -t "$1" && exec timeout $((60 * $1)) "${@:2}")
+}
+
 emulator=() # what runs programs for another machine
 run() { # PROGRAM [ARGUMENT...]
   local status=0

@@ -19,7 +19,7 @@ for section in sections:
 PYTHON
 for file in files/*; do
   status=0
-  timeout 10 "$stackpack" callgraph "$file" >out 2>err || status=$?
+  within 10 "$stackpack" callgraph "$file" >out 2>err || status=$?
   ((status == 0)) || { ((status == 2)) && [[ $(wc -l <err) == 1 ]]; } || { cat err >&2; fail "exit status $status: $file"; }
   ! grep -qE 'Sanitizer|runtime error' err || { cat err >&2; fail "$file"; }
 done

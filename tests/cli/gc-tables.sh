@@ -104,7 +104,7 @@ expect_quick() { # NAME COUNT BEFORE EACH AFTER: no_call's code, EACH of it for 
   "$LLVM/bin/clang" -c odd.S
   link_with lld app managed.o main.o collect.o odd.o
   echo "quick: $1"
-  expect_status 0 timeout 60 "$stackpack" callgraph app
+  expect_status 0 within 60 "$stackpack" callgraph app
 }
 expect_quick "jumps by parts of a table" 3000 '' 'lea 1f+8*NUMBER(%rip), %rcx; jmp *(%rcx,%rdi,8); NUMBER0: nop' 'ret; .section .data.rel.ro, "aw"; .p2align 3; 1:'
 expect_quick "calls that call" 20000 'push %rbx' 'lea main(%rip), %rcx; call qsort; NUMBER0: nop' 'pop %rbx; ret; .data; .p2align 3'
@@ -118,5 +118,5 @@ for shape in 'b"\x48\x8b\x08\xff\xd1\x74\x00" * 300000' \
   "$LLVM/bin/clang" -c odd.S
   link_with lld app managed.o main.o collect.o odd.o
   echo "quick: $shape"
-  expect_status 0 timeout 60 "$stackpack" callgraph app
+  expect_status 0 within 60 "$stackpack" callgraph app
 done

@@ -23,7 +23,7 @@ for command in "dump" "dump --source" "dump --format=json" "callgraph" "callgrap
   arguments=()
   [[ $command != why* ]] || arguments=("$address")
   # shellcheck disable=SC2086 # a list of words
-  expect_status 0 timeout 10 "$stackpack" $command app "${arguments[@]}"
+  expect_status 0 within 10 "$stackpack" $command app "${arguments[@]}"
   expect_clean out err
   (($(stat -c %s out) < 1000000)) || fail "$command: an immense output"
   case $command in

@@ -24,9 +24,9 @@ expect_same raw unpacked
 # Appended bytes; a file that ends in a hole.
 make_program lld small ./many.ll
 truncate -s 200M small
-expect_status 0 timeout 60 "$stackpack" pack -o packed small
+expect_status 0 within 60 "$stackpack" pack -o packed small
 (($(stat -c %s packed) > 200000000 && $(blocks packed) < $(blocks small))) || fail "$(blocks packed) KB"
 expect_same_run small packed
 
 truncate -s 3G zeros
-expect_refusal 'zeros: not an ELF file' timeout 10 "$stackpack" pack zeros
+expect_refusal 'zeros: not an ELF file' within 10 "$stackpack" pack zeros

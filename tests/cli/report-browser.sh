@@ -17,4 +17,4 @@ if [[ -n ${CORPUS-} && -e $CORPUS/python3.11.zst ]]; then
   "$stackpack" report -o python.html python3.11
   pages+=(python.html)
 fi
-HOME=$PWD SHOTS=${SHOTS-} timeout 300 python3 "$TOP/tests/cli/report_browser.py" "${pages[@]}" || fail "the page isn't right"
+HOME=$PWD SHOTS=${SHOTS-} timeout 1200 python3 "$TOP/tests/cli/report_browser.py" "${pages[@]}" || fail "the page isn't right"

@@ -116,7 +116,7 @@ cell() { # MACHINE LINKER KIND VARIANT PROGRAM
   choose_variant "$variant" "$linker"
   [[ $kind != library ]] || file=libmanaged.so
   link_cell "$linker" "$kind" "$program" >link.log 2>&1 || result "n/a: doesn't link: $(reason link.log)"
-  (timeout 20 "${emulator[@]}" raw/app >run.log 2>&1) 2>/dev/null || result "n/a: doesn't run before it is packed: $(sed -n '$s/.*: //p' run.log)"
+  (timeout 120 "${emulator[@]}" raw/app >run.log 2>&1) 2>/dev/null || result "n/a: doesn't run before it is packed: $(sed -n '$s/.*: //p' run.log)"
   if [[ $variant == RELR ]]; then
     has_section raw/$file .relr.dyn || result "n/a: no RELR section"
   fi
@@ -145,7 +145,7 @@ apply() { # TOOL FILE
   [[ $tool == *FILE* ]] || tool+=" FILE"
   [[ $tool != strip\ * && $tool != objcopy\ * ]] || tool=$binutils$tool
   # shellcheck disable=SC2086 # a list of words
-  timeout 60 ${tool//FILE/$2}
+  timeout 120 ${tool//FILE/$2}
 }
 
 # Applies each tool to the raw and to the packed cell. A line for each goes to the file tools.LINKER. The packed one must run as
@@ -167,12 +167,12 @@ try_tool() { # FILE TOOL: prints the result
     echo "n/a: the tool fails with the raw file: $(tail -n 1 tool.log)"
     return
   fi
-  if ! (timeout 20 "${emulator[@]}" later.raw/app >run.log 2>&1) 2>/dev/null || ! cmp -s <(run raw/app) <(run later.raw/app); then
+  if ! (timeout 120 "${emulator[@]}" later.raw/app >run.log 2>&1) 2>/dev/null || ! cmp -s <(run raw/app) <(run later.raw/app); then
     echo "n/a: the raw file doesn't run afterwards"
     return
   fi
   apply "$2" later.packed/"$file" >tool.log 2>&1 || { echo "the tool: $(head -n 1 tool.log)"; return 1; }
-  (timeout 20 "${emulator[@]}" later.packed/app >run.log 2>&1) 2>/dev/null || { echo "doesn't run"; return 1; }
+  (timeout 120 "${emulator[@]}" later.packed/app >run.log 2>&1) 2>/dev/null || { echo "doesn't run"; return 1; }
   cmp -s <(run raw/app) <(run later.packed/app) || { echo "runs differently"; return 1; }
   "$stackpack" dump --format=json later.packed/"$file" >later.json 2>later.err || status=$?
   if ((status != 0)); then
