@@ -58,7 +58,7 @@ uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout) {
   while (start < layouts_end(table)) {
     const struct packed_head head = read_head(table, start);
     const struct packed_group group = read_group(table, &head);
-    if (group.row_width > PACKED_ROW_MAX || group.end > layouts_end(table))
+    if (group.end > layouts_end(table))
       break;
     end = group.end;
     start = group.next_at == 0 ? UINT64_MAX : next_start(table, group.next_at);

@@ -209,6 +209,60 @@ TEST(calling_conventions_and_flags) {
   }
 }
 
+/* ---- Signs beside the form ------------------------------------------------------------------ */
+
+static bool no_code(const void *code, uint64_t address) {
+  (void)code;
+  (void)address;
+  return true;
+}
+
+/* The kind of a record with these locations and so many live-outs, by signs of a machine whose stack
+ * pointer is register 7. */
+static enum safepoint_kind kind_by_signs(const char *letters, uint16_t live_outs,
+                                         const struct statepoint_ids *ids) {
+  const struct statepoint_signs signs = {
+      .rule = STATEPOINTS_AUTO, .may_return_to = no_code, .ids = ids, .stack_pointer = 7};
+  struct bytes bytes = {0};
+  struct safepoints table = {0};
+  v3_map(&bytes, 1, 0, 1);
+  v3_function(&bytes, 0x1000, 24, 1);
+  v3_record(&bytes, 9, 0x10, (uint16_t)strlen(letters));
+  for (unsigned i = 0; letters[i] != 0; i++)
+    add_letter(&bytes, letters[i], i);
+  v3_live_outs(&bytes, live_outs);
+  for (unsigned i = 0; i < live_outs; i++)
+    v3_live_out(&bytes, 1, 8);
+  v3_end_record(&bytes);
+  ck_assert(safepoints_add_v3(&table, bytes.data, bytes.size, &signs));
+  const enum safepoint_kind kind = safepoints_kind(&table, &table.records[0]);
+  ck_assert_uint_eq(table.records_doubtful,
+                    kind == SAFEPOINT_STACKMAP && live_outs + (ids != NULL) == 0);
+  safepoints_free(&table);
+  bytes_free(&bytes);
+  return kind;
+}
+
+/* Slots of the stack pointer are a statepoint's; two registers leave a record in doubt; one without
+ * pairs isn't in doubt. */
+TEST(operands_decide_without_an_id) {
+  ck_assert_int_eq(kind_by_signs("000II", 0, NULL), SAFEPOINT_STATEPOINT);
+  ck_assert_int_eq(kind_by_signs("000RR", 0, NULL), SAFEPOINT_STACKMAP);
+  ck_assert_int_eq(kind_by_signs("000", 0, NULL), SAFEPOINT_STATEPOINT);
+  ck_assert_int_eq(kind_by_signs("001R", 0, NULL), SAFEPOINT_STATEPOINT);
+}
+
+/* Only patch points have live-outs. */
+TEST(live_outs_decide) { ck_assert_int_eq(kind_by_signs("000II", 1, NULL), SAFEPOINT_STACKMAP); }
+
+TEST(a_list_of_ids_decides) {
+  struct statepoint_range ranges[] = {{5, 8}, {9, 9}};
+  struct statepoint_ids ids = {.items = ranges, .count = 1};
+  ck_assert_int_eq(kind_by_signs("000II", 0, &ids), SAFEPOINT_STACKMAP);
+  ids.count = 2;
+  ck_assert_int_eq(kind_by_signs("000RR", 0, &ids), SAFEPOINT_STATEPOINT);
+}
+
 /* ---- Locations ------------------------------------------------------------------------------ */
 
 TEST(locations_come_back) {
