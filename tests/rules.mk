@@ -41,7 +41,9 @@ check: TESTS = $(or $(NAMED_TESTS),$(error no test is named $(TEST)))
 check: SAMPLING := all
 endif
 quick: all $(UNIT_TESTS)
-check check-all check-inputs check-code: all samples $(UNIT_TESTS) $(RANDOM_PROGRAM) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+.PHONY: test-programs
+test-programs: all samples $(UNIT_TESTS) $(RANDOM_PROGRAM) $(BENCH_PROGRAMS) $(SAMPLE_MUTANTS)
+check check-all check-inputs check-code: test-programs
 check check-all check-inputs check-code quick:
 	BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" tests/run $(TESTS)
 
@@ -66,6 +68,13 @@ mutate: FILES ?= 10000
 mutate: SEED ?= 1
 mutate: all
 	PYTHONDONTWRITEBYTECODE=1 tests/growth/mutate.py $(BUILD)/stackpack "$(LLVM)" $(FILES) $(SEED)
+
+# COUNT changes of the code, from SEED on, one at a time: the tests should fail for each.
+.PHONY: mutants
+mutants: COUNT ?= 50
+mutants: SEED ?= 1
+mutants:
+	PYTHONDONTWRITEBYTECODE=1 tests/mutants/mutants.py --count "$(COUNT)" --seed "$(SEED)"
 
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
