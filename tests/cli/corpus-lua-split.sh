@@ -43,11 +43,11 @@ done
 # The figures of doc/packing.md, within one in a hundred.
 expect_figures() { # START-OF-THE-ROW PROGRAM DUMP
   local figures
-  figures=$(grep -F "| $1 |" "$TOP/doc/packing.md" | grep -oE '[0-9,]{3,}' | tr -d ,)
+  figures=$(grep -F "| $1 |" "$TOP/doc/packing.md" | grep -oE '[0-9,]{3,}' | tr -d ,) || fail "doc/packing.md has no row '$1'"
   awk -v figures="$figures" -v now="$(section_size "$2" .text) $(wc -l <"$3")" 'BEGIN {
     count = split(figures, was); split(now, is)
     for (i = 1; i <= 2; i++) if (count != 2 || was[i] < is[i] * 0.99 || was[i] > is[i] * 1.01) exit 1
   }' || fail "doc/packing.md, $1: $figures"
 }
-expect_figures 'objects that are split' few few.json
+expect_figures 'split objects' few few.json
 expect_figures 'the same, kept by a linker script' whole whole.json
