@@ -212,14 +212,16 @@ static bool lacks_symbols(const struct image *image) {
 
 /* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
  * alone are missing; a label there without type may be the end of the code before it. A function of
- * uncertain end may hold others, which calls and jumps into its middle enter. */
+ * uncertain end may hold others, which calls and jumps into its middle enter. A label is all that
+ * start-up code for the global pointer has (load_gp in glibc's sysdeps/riscv/start.S). */
 static void find_nameless(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const struct linkage *linkage = &graph->linkage;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
     const bool is_suspect = !names_has_function(&graph->names, function->address) &&
-                            !graph_is_linkage(graph, i) && !function->is_data;
+                            !graph_is_linkage(graph, i) && !function->is_data &&
+                            !function->sets_global;
     analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
                            function->address != linkage->init && function->address != linkage->fini;
   }

@@ -110,6 +110,7 @@ struct graph_function {
   bool names_code;        /* it names another function's address, or its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
+  bool sets_global;       /* it gives the global pointer its value: start-up code */
   uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;     /* the frontend gives its type */
   bool is_patched;   /* a place in it is to be filled in when the program runs */

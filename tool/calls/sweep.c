@@ -591,6 +591,9 @@ static void find_global(struct graph_builder *builder) {
                                     &value)) {
         is_one &= builder->global == 0 || builder->global == value;
         builder->global = value;
+        const uint32_t function = call_graph_start(builder->graph, area->address + at);
+        if (function != GRAPH_NO_NODE)
+          builder->graph->functions[function].sets_global = true;
       }
   }
   if (!is_one)
