@@ -50,6 +50,21 @@ check_deopt() { # FOLDER
   done
 }
 
+# Variables are saved at all checkpoints; and those of one machine's run are resumed on the other.
+check_checkpoint() { # FOLDER
+  local program result
+  "$BUILD/samples/checkpoint" >expected
+  read -r result _ <expected
+  "$BUILD/samples/checkpoint" --save --at 9 >saved
+  for program in checkpoint-raw checkpoint; do
+    "${emulator[@]}" "$1/samples/$program" >printed || fail "$1/$program: status $?"
+    expect_same expected printed
+    [[ $("${emulator[@]}" "$1/samples/$program" --resume <saved) == "$result" ]] || fail "$1/$program: another result from here"
+    "${emulator[@]}" "$1/samples/$program" --save --at 14 >saved_there
+    [[ $("$BUILD/samples/checkpoint" --resume <saved_there) == "$result" ]] || fail "another result from $1/$program"
+  done
+}
+
 # It goes wrong, or prints something else.
 check_mutant() { # FOLDER MUTANT
   local options
@@ -60,7 +75,7 @@ check_mutant() { # FOLDER MUTANT
 }
 
 check_machine() { # MACHINE
-  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw")
+  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw" "$PWD/$1/samples/checkpoint")
   for sample in "${samples[@]}"; do targets+=("$PWD/$1/samples/$sample"); done
   for mutant in "${mutants[@]}"; do targets+=("$PWD/$1/tests/samples/$mutant"); done
   build_for "$1" "$1" "" "${targets[@]}"
@@ -68,6 +83,7 @@ check_machine() { # MACHINE
   for sample in "${samples[@]}"; do check_sample "$1" "$sample"; done
   for mutant in "${mutants[@]}"; do check_mutant "$1" "$mutant"; done
   check_deopt "$1"
+  check_checkpoint "$1"
 }
 
 # Return addresses that are signed, by a processor that checks them.
