@@ -146,9 +146,9 @@ enum stackpack_answer stackpack_table_record(const struct stackpack_table *table
                                              struct stackpack_record *record);
 
 /* The first record at or after an address; STACKPACK_NOT_MANAGED, if there is none. From there,
- * stackpack_table_record leads to the record before (index - 1) and to the next one. A look-up is
- * faster where the address is a record's. For stack maps that are found by their place: the one
- * that follows a pc, say. */
+ * stackpack_table_record leads to the record before (index - 1; the table's last one, if there is
+ * none at or after the address) and to the next one. A look-up is faster where the address is a
+ * record's. For stack maps that are found by their place: the one that follows a pc, say. */
 enum stackpack_answer stackpack_table_from(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record);
 
@@ -285,13 +285,16 @@ struct stackpack_details {
  * details of its own. */
 size_t stackpack_details_space(const struct stackpack_table *table);
 
-/* Reads a record's details. A record is found by its ID in an array of the caller's, of all records
- * or of the ones in use:
+/* Reads a record's details. A record is found by its ID in an array that the caller makes once, of
+ * all records or of the ones in use. (An ID has several records where the compiler has copied their
+ * code: inlined, unrolled.)
  *
  *   for (uint32_t i = 0; i < stackpack_table_records(table); i++)
  *     if (stackpack_table_record(table, i, &record) == STACKPACK_FOUND &&
- *         stackpack_record_details(&record, space, decompress, &details) && details.id < count)
- *       by_id[details.id] = i; // for stackpack_table_record
+ *         stackpack_record_details(&record, space, decompress, &details))
+ *       by_id[count++] = (struct by_id){.id = details.id, .index = i};
+ *   qsort(by_id, count, sizeof *by_id, compare_ids);
+ *   ... bsearch(&id, by_id, count, sizeof *by_id, compare_ids), and stackpack_table_record
  *
  * A patch point's space is the code from its address on; its size is the one that the compiler gave
  * to llvm.experimental.patchpoint. Its locations, as a stack map's, are those of
