@@ -19,7 +19,7 @@ AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh complet
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a
 # pattern; they then try all their cases: make check TEST='gc-*'.
 LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-document.sh managed-compiler.sh matrix.sh matrix-machines.sh packages.sh report-browser.sh \
-  tools-patchelf.sh tools-release.sh unwind-machines.sh) tests/samples/handles.sh tests/samples/machines.sh tests/samples/threads.sh tests/samples/types.sh
+  tools-patchelf.sh tools-release.sh unwind-machines.sh) tests/samples/handles.sh tests/samples/jit-threads.sh tests/samples/machines.sh tests/samples/threads.sh tests/samples/types.sh
 # They need real programs, which `make corpus` builds: `check` has them if CORPUS names the folder.
 CORPUS_TESTS := $(addprefix tests/cli/corpus-,depths.sh lua%.sh python.sh source.sh tools.sh) tests/cli/documents-figures.sh tests/callgraph/lua.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
