@@ -27,6 +27,20 @@ static void write_out(void *closure, const char *text, size_t size) {
   fwrite(text, 1, size, closure);
 }
 
+/* Why a trace has addresses only: NULL, if it has positions. */
+static const char *lack_of_positions(const struct stackpack_record *record, void *space,
+                                     size_t size) {
+  struct stackpack_sources sources;
+  switch (stackpack_record_sources(record, space, size, &sources)) {
+  case STACKPACK_SOURCE_RAW:
+    return "the program isn't packed, so that its debug information has the positions";
+  case STACKPACK_SOURCE_NONE:
+    return "the program was packed without --source";
+  default:
+    return NULL;
+  }
+}
+
 /* What exception_throw of calculator.h comes to. The names of frames need space, and an exception may
  * be "out of memory": so the space is there before. */
 _Noreturn void exception_throw_at(const char *message, uintptr_t return_address,
@@ -44,6 +58,9 @@ _Noreturn void exception_throw_at(const char *message, uintptr_t return_address,
       stackpack_walk_print(&walk, space, sizeof space, write_out, stdout);
   if (answer != STACKPACK_WALK_END)
     die("the stack walk stopped: %s", stackpack_walk_text(answer));
+  const char *lack = lack_of_positions(&walk.record, space, sizeof space);
+  if (lack != NULL)
+    printf("(%s)\n", lack);
   longjmp(handler, 1);
 }
 

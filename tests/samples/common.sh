@@ -40,3 +40,56 @@ expect_clean() { # SAMPLE OPTION...
     diff expected output || fail "$program: another output under valgrind"
   done
 }
+
+# ---- Traces: samples/trace -----------------------------------------------------------------------------
+
+# The raw program's output, with positions in the places of addresses. A frame's instruction is before its return address.
+print_lines_of_llvm() { # PROGRAM RAW-OUTPUT
+  sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+)$/\1/p' "$2" | while read -r address; do printf '0x%x\n' $((address - 1)); done |
+    "$LLVM/bin/llvm-symbolizer" --obj="$1" --inlines --functions=linkage --no-demangle --relativenames >frames
+  awk -v frames=frames '
+    /^\(/ { next }
+    !/^#/ { print; next }
+    { before = substr($0, 1, index($0, "0x") - 1); after = "" }
+    { while ((getline name < frames) > 0 && name != "") {
+        getline place < frames
+        sub(/:[0-9]+$/, "", place) # the column
+        print before name " at " place after
+        before = "      (inlined into "; after = ")" } }' "$2"
+}
+
+# Behind each trace.
+expect_reason() { # REASON OUTPUT
+  local traces
+  traces=$(grep -c '^exception: ' "$2")
+  [[ $(grep -c '^(' "$2") == "$traces" && $(grep -cxF "($1)" "$2") == "$traces" ]] || fail "not the reason '$1': $(<"$2")"
+}
+
+# Stripped, the packed program has the positions of the raw one's debug information. Raw, and packed without positions, it prints
+# the same addresses, and the reason. `emulator` runs the programs.
+check_trace() { # FOLDER STRIP
+  local formulas=('+ 1 / 6 - 2 1' '+ 1 / 6 - 2 2' '+ 1 /' '* 2 + 3 / 1 * 0 4' '/ 1 0' '1 2' '- 9 8')
+  "${emulator[@]}" "$1/samples/trace-raw" "${formulas[@]}" >raw
+  print_lines_of_llvm "$1/samples/trace-raw" raw >expected
+  "$2" -o stripped "$1/samples/trace"
+  "${emulator[@]}" ./stripped "${formulas[@]}" >printed
+  diff expected printed || fail "$1: other positions"
+  grep '^[^# ]' printed >results
+  diff - results <<'RESULTS' || fail "$1: other results"
+7
+exception: a division by zero
+exception: a number is missing
+exception: a division by zero
+exception: a division by zero
+exception: a formula that goes on after its end
+1
+RESULTS
+  [[ $(grep -cE '^#[0-9]+ +calculate at samples/trace/calculator.c:[0-9]+$' printed) == 5 ]] || fail "$1: calculate isn't in each trace"
+  grep -qE '^ +\(inlined into [a-z_]+ at samples/trace/calculator.c:[0-9]+\)$' printed || fail "$1: no function is inlined"
+
+  "$stackpack" pack --always -q -o without "$1/samples/trace-raw"
+  "${emulator[@]}" ./without "${formulas[@]}" >without.out
+  expect_reason "the program isn't packed, so that its debug information has the positions" raw
+  expect_reason 'the program was packed without --source' without.out
+  diff <(grep -v '^(' raw) <(grep -v '^(' without.out) || fail "$1: other addresses"
+}

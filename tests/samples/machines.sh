@@ -1,7 +1,7 @@
 #!/bin/bash
 # The samples for the other machines, run by qemu: with a moving collector, raw and packed, each prints the same as on this
 # machine. Samples with a mistake in them differ. Some of them, or with CHECK_MACHINES=all (`make check-machines`) all.
-. "$TOP/tests/cli/common.sh"
+. "$TOP/tests/samples/common.sh"
 
 samples=(fibers)
 mutants=(fibers-without-one)
@@ -75,7 +75,7 @@ check_mutant() { # FOLDER MUTANT
 }
 
 check_machine() { # MACHINE
-  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw" "$PWD/$1/samples/checkpoint")
+  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw" "$PWD/$1/samples/checkpoint" "$PWD/$1/samples/trace")
   for sample in "${samples[@]}"; do targets+=("$PWD/$1/samples/$sample"); done
   for mutant in "${mutants[@]}"; do targets+=("$PWD/$1/tests/samples/$mutant"); done
   build_for "$1" "$1" "" "${targets[@]}"
@@ -84,6 +84,7 @@ check_machine() { # MACHINE
   for mutant in "${mutants[@]}"; do check_mutant "$1" "$mutant"; done
   check_deopt "$1"
   check_checkpoint "$1"
+  check_trace "$1" "$1-linux-gnu-strip"
 }
 
 # Return addresses that are signed, by a processor that checks them.

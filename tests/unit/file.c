@@ -376,6 +376,8 @@ TEST(the_file_of_this_program) {
   ck_assert_int_eq(inner.address - stackpack_record_function(&inner),
                    managed_inner_return - managed_inner);
   ck_assert(stackpack_table_check(&file.table));
+  struct stackpack_sources sources; /* it has no positions in packed form */
+  ck_assert_int_eq(stackpack_record_sources(&outer, NULL, 0, &sources), STACKPACK_SOURCE_RAW);
   stackpack_file_close(&file);
 }
 

@@ -56,6 +56,21 @@ TEST(the_raw_section_of_this_program) {
   stackpack_process_close(&process);
 }
 
+/* No positions: another answer than that of a table that was packed without any. */
+TEST(a_raw_section_has_no_positions) {
+  struct stackpack_record record;
+  struct stackpack_sources sources;
+  uint64_t space[64];
+  open_process();
+  ck_assert_int_eq(stackpack_find(&process, address_of(managed_outer_return), &record),
+                   STACKPACK_FOUND);
+  ck_assert_uint_eq(stackpack_sources_space(&modules[0].table), 0);
+  ck_assert_int_eq(stackpack_record_sources(&record, space, sizeof space, &sources),
+                   STACKPACK_SOURCE_RAW);
+  ck_assert_int_eq(stackpack_record_sources(&record, NULL, 0, &sources), STACKPACK_SOURCE_RAW);
+  stackpack_process_close(&process);
+}
+
 /* The functions' ends are in this file's unwind table, and the padding up to the next multiple
  * of 16 is theirs. A return address without a record is in the function of the byte before it, the
  * call's last. */
