@@ -13,7 +13,7 @@ include tests/samples/rules.mk
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh sources-format.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
   matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
-  tests/samples/debugger.sh tests/samples/machines.sh
+  tests/samples/debugger.sh tests/samples/jit-threads.sh tests/samples/machines.sh
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a
