@@ -206,6 +206,15 @@ static void add_label(struct sweep *sweep, uint64_t address) {
     enter_at(sweep, number, address);
 }
 
+/* Takes the function at a distance from an offset table. With a tag, the distance isn't 0: numbers
+ * such as 1.0 (0x3ff0000000000000) are no addresses of the table. */
+static void take_distance(struct sweep *sweep, uint64_t at, uint64_t table, uint64_t distance) {
+  struct call_graph *graph = sweep->builder->graph;
+  const uint64_t address = table + distance;
+  if (table != 0 && ((uint32_t)distance != 0 || areas_find(&graph->areas, address) != NULL))
+    graph_take(graph, address, TAKEN_BY_CODE, at);
+}
+
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
@@ -227,12 +236,9 @@ static void add_references(struct sweep *sweep, uint64_t at,
     graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
     note_named(sweep, instruction->constants[i]);
   }
-  for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++) {
-    const uint64_t address =
-        graph->linkage.offset_tables[i] + instruction->constants[instruction->constant_count - 1];
-    if (graph->linkage.offset_tables[i] != 0)
-      graph_take(graph, address, TAKEN_BY_CODE, at);
-  }
+  for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)
+    take_distance(sweep, at, graph->linkage.offset_tables[i],
+                  instruction->constants[instruction->constant_count - 1]);
 }
 
 /* An address's upper part that may be used anywhere: it may become any function's address there. */
