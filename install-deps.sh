@@ -17,7 +17,7 @@ test=(
   clang-format cppcheck                         # `make lint`
   check                                         # the unit tests
   abigail-tools                                 # the library's binary interface
-  musl-tools binutils mold elfutils patchelf dwz gdb valgrind  # the tests compare what these say of a file before and after
+  musl-tools binutils mold elfutils patchelf dwz gdb gdb-multiarch valgrind  # the tests compare what these say of a file before and after
   python3 zstd                                  # the tests' independent reader, and the corpus
   tcl xz-utils                                  # `make corpus`, and what `make bench` compares with
   libunwind-dev                                 # `make bench` compares with it

@@ -20,6 +20,7 @@ import subprocess
 import gdb
 
 WORD = 8
+PAGE = 4096
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 
 # The registers by their DWARF numbers; those that a function preserves for its caller; the stack pointer.
@@ -72,16 +73,18 @@ class Module:
         return {name: place for name, place in found if counts[name] == 1}
 
     def check_build_id(self, file, note):
-        """A core may be of another build than the file."""
-        if note is None or note[2] > 4096:
+        """A core may be of another build than the file. Packing may have moved the note within its page."""
+        if note is None or note[2] > PAGE:
             return
         address, offset, size = note
         file.seek(offset)
+        start = (address + self.slide) & ALL_BITS
+        first, last = start // PAGE, (start + size - 1) // PAGE
         try:
-            memory = bytes(gdb.selected_inferior().read_memory((address + self.slide) & ALL_BITS, size))
+            memory = bytes(gdb.selected_inferior().read_memory(first * PAGE, (last + 1 - first) * PAGE))
         except gdb.MemoryError:
             return
-        if memory != file.read(size):
+        if file.read(size) not in memory:
             raise Unusable("%s: another build than the one in memory" % self.path)
 
 

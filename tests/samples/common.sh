@@ -93,3 +93,35 @@ RESULTS
   expect_reason 'the program was packed without --source' without.out
   diff <(grep -v '^(' raw) <(grep -v '^(' without.out) || fail "$1: other addresses"
 }
+
+# ---- Other machines ----
+
+# Builds samples, or the mutants of tests/samples, by the Makefile for another machine.
+build_for() { # MACHINE FOLDER OPTIONS TARGET...
+  local tool=$1-linux-gnu-
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" BUILD="$PWD/$2" LLVM="$LLVM" STACKPACK="$stackpack" \
+    CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" \
+    CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${@:4}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
+}
+
+# ---- gdb, with the commands of stackpack-gdb.py ----
+
+gdb=gdb
+in_gdb() { # OUTPUT GDB-ARGUMENT...
+  PATH=$BUILD:$PATH "$gdb" --batch -nx -ex 'set debuginfod enabled off' -ex "source $TOP/bindings/gdb/stackpack-gdb.py" "${@:2}" -ex "python pass" >"$1" 2>&1 </dev/null ||
+    { cat "$1"; fail "gdb failed"; }
+}
+
+# The same lines as those of debugger_listing.py. (The order of a record's pairs is free.)
+roots_of() { # OUTPUT of info roots all
+  sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+) in .*: a statepoint, .*/frame \1/p
+    s/^  \S+ +(0x[0-9a-f]+): (0x[0-9a-f]+)  reference$/\1 \2 \2/p
+    s/^  \S+ +(0x[0-9a-f]+): (0x[0-9a-f]+)  derived from \S+ (0x[0-9a-f]+), [-+][0-9]+$/\1 \2 \3/p' "$1" |
+    awk '$1 == "frame" { pc = $2; print; next } { print "root", pc, $0 }'
+}
+
+expect_listed() { # OUTPUT of info roots all, for all threads
+  roots_of "$1" | sort >printed
+  diff listed printed || fail "$1: other frames or roots than the collector lists"
+  grep -q 'managed frames with .*; the walk ends at the outermost frame$' "$1" || fail "$1: another end: $(<"$1")"
+}

@@ -4,46 +4,55 @@
 . "$TOP/tests/samples/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "the listing reads registers of x86-64"
-commands=$TOP/bindings/gdb/stackpack-gdb.py
 ulimit -c unlimited
-PATH=$BUILD:$PATH
 
-in_gdb() { # OUTPUT GDB-ARGUMENT...
-  PYTHONDONTWRITEBYTECODE=1 gdb --batch -nx -ex 'set debuginfod enabled off' -ex "source $commands" "${@:2}" -ex "python pass" >"$1" 2>&1 </dev/null ||
-    { cat "$1"; fail "gdb failed"; }
-}
+# ---- As the collector sees it, in each sample; then the core, by the stripped program and by others ----
 
-# The same lines as those of debugger_listing.py. (The order of a record's pairs is free.)
-roots_of() { # OUTPUT of info roots all
-  sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+) in .*/pc \1/p
-    s/^  \S+ +(0x[0-9a-f]+): (0x[0-9a-f]+)  reference$/\1 \2 \2/p
-    s/^  \S+ +(0x[0-9a-f]+): (0x[0-9a-f]+)  derived from \S+ (0x[0-9a-f]+), [-+][0-9]+$/\1 \2 \3/p' "$1" |
-    awk '$1 == "pc" { pc = $2; next } { print "root", pc, $0 }'
-}
-
-# ---- As the collector sees it: deep in a list, and among derived references; then the core, by each file of the program ----
-
-strip -o stripped "$programs/semispace"
-for collections in 3000 4000; do
-  in_gdb process -ex 'break stack_update' -ex "ignore 1 $collections" -ex 'run --stress --size 1' -ex 'info roots all' -ex "generate-core-file core.$collections" \
-    -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/semispace"
-  grep '^root ' process | sort >listed
-  [[ -s listed ]] || fail "the collector lists nothing: $(<process)"
-  roots_of process | sort >printed
-  diff listed printed || fail "other roots than the collector lists"
-  for file in "$programs/semispace" "$programs/semispace-raw" ./stripped; do
-    in_gdb from_core -ex 'info roots all' "$file" core.$collections
-    roots_of from_core | sort >printed
-    diff listed printed || fail "other roots than the collector lists"
-    grep -q 'managed frames with .*; the walk ends at the outermost frame$' from_core || fail "$file: another end: $(<from_core)"
+# Stops at the start of a collection, or of another walk, which ends at the function LAST. There are so many frames, roots and derived
+# references at least.
+expect_roots() { # SAMPLE LEAST FUNCTION HITS LAST OPTION...
+  local core=core.$1.$4 file files=(./stripped)
+  [[ $1 != semispace ]] || files+=("$programs/semispace" "$programs/semispace-raw")
+  LAST=$5 in_gdb process -ex "break $3" -ex "ignore 1 $4" -ex "run ${*:6}" -ex 'thread apply all info roots all' -ex "generate-core-file $core" \
+    -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/$1"
+  grep -E '^(frame|root) ' process | sort >listed
+  awk -v least="$2" '{ n[$1]++ } $4 != $5 { n["derived"]++ } END { split(least, l); exit n["frame"] < l[1] || n["root"] < l[2] || n["derived"] < l[3] }' listed ||
+    fail "$1: less than $2: $(<process)"
+  expect_listed process
+  strip -o stripped "$programs/$1"
+  for file in "${files[@]}"; do
+    in_gdb from_core -ex 'thread apply all info roots all' "$file" "$core"
+    expect_listed from_core
   done
-done
-(($(grep -c . listed) == 4 && $(awk '$4 != $5' listed | grep -c .) == 2)) || fail "no derived references: $(<listed)"
+}
+
+expect_roots semispace "10 10 0" copier_start 3000 copier_finish --stress --size 1 # deep in a list
+expect_roots semispace "1 4 2" copier_start 4000 copier_finish --stress --size 1
+expect_roots handles "3 3 0" copier_start 200 copier_finish --stress --size 20 --levels 7
+expect_roots threads "4 4 0" copier_start 100 copier_finish --stress --lists 4 --length 12
+expect_roots fibers "1 1 0" copier_start 100 copier_finish --stress --fibers 10 --size 8
+expect_roots deopt "1 0 0" stackpack_unwinder_call 30 return_to
+expect_roots deopt-O0 "2 0 0" stackpack_unwinder_call 30 return_to
+expect_roots trace "3 0 0" exception_throw_at 0 stackpack_process_close "'+ 1 / 6 - 2 2'"
+
+# Code that is compiled at run time is in no file: gdb knows the frames above it, and says what is missing.
+if [[ -x $programs/jit ]]; then
+  LAST=copier_finish in_gdb process -ex 'break jit_compile' -ex 'ignore 1 80' -ex 'run --stress --threads 1 --functions 200 --live 100' -ex delete \
+    -ex 'thread 2' -ex 'set scheduler-locking on' -ex 'break copier_start if self->steps == 13 && $_any_caller_is("step_ahead", 6)' \
+    -ex continue -ex 'info roots all' -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/jit"
+  grep -q ': in no file.s code: compiled at run time' process || fail "no frame of such code: $(<process)"
+  sed '/: in no file/q' process >before
+  roots_of before >printed
+  grep -q '^root' printed || fail "no roots: $(<process)"
+  grep -E '^(frame|root) ' process >listed
+  grep ^frame listed | head -n "$(grep -c ^frame printed)" | diff - <(grep ^frame printed) || fail "other frames"
+  ! grep -vxFf listed printed || fail "other roots"
+fi
 
 # The selected frame; a native one.
-in_gdb output -ex 'frame function arrays_run' -ex 'stackpack frame' -ex 'info roots' -ex 'frame 0' -ex 'info roots' "$programs/semispace" core.4000
+in_gdb output -ex 'frame function arrays_run' -ex 'stackpack frame' -ex 'info roots' -ex 'frame 0' -ex 'info roots' "$programs/semispace" core.semispace.4000
 [[ $(grep -c ' in arrays_run: a statepoint, 4 roots$' output) == 2 ]] || fail "not the selected frame: $(<output)"
-grep -q ' in stack_update: native' output || fail "no native frame: $(<output)"
+grep -q ' in copier_start: native' output || fail "no native frame: $(<output)"
 
 # ---- A broken stack: where gdb guesses, and a root that refers to nothing ----
 
@@ -55,21 +64,21 @@ grep -q '^#20 .*0x1234 in .*: in no file' output || fail "frames beyond a broken
 
 # ---- Unusable files, a line each ----
 
-in_gdb output -ex 'info roots all 9' -ex 'info roots some' "$programs/semispace" core.4000
+in_gdb output -ex 'info roots all 9' -ex 'info roots some' "$programs/semispace" core.semispace.4000
 grep -qx "no thread 9" output || fail "a thread that isn't there: $(<output)"
 grep -qxF 'Usage: info roots [all [THREAD]]' output || fail "wrong words: $(<output)"
 in_gdb output -ex 'info roots'
 grep -qx 'no process or core' output || fail "roots of nothing: $(<output)"
-in_gdb output -ex 'info roots all' "$programs/semispace-O0" core.4000
+in_gdb output -ex 'info roots all' "$programs/semispace-O0" core.semispace.4000
 grep -q 'semispace-O0: another build than the one in memory$' output || fail "another build: $(<output)"
 grep -q ' unknown, there may be roots; ' output || fail "frames of another build count as native: $(<output)"
 for change in "file shoff" "section .note.gnu.build-id offset" "section .note.gnu.build-id size"; do
   cp "$programs/semispace" broken && set_field broken "$change" 18446744073709551615
-  in_gdb output -ex 'info roots all' broken core.4000
+  in_gdb output -ex 'info roots all' broken core.semispace.4000
   ! grep -q Traceback output || fail "$change: $(<output)"
   grep -q '; the walk ' output || fail "$change: no end: $(<output)"
 done
-PATH=/usr/bin:/bin in_gdb output -ex 'info roots all' "$programs/semispace" core.4000
+PATH=/usr/bin:/bin in_gdb output -ex 'info roots all' "$programs/semispace" core.semispace.4000
 grep -q "^stackpack: the command stackpack doesn't run: " output || fail "no command: $(<output)"
 
 # ---- A position-independent program, packed and stripped ----

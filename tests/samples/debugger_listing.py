@@ -1,29 +1,79 @@
-"""Run by gdb in a collection: prints each root that the library gives the collector, a line each, until the walk has ended.
+"""Run by gdb in a collection: prints what the library tells the collector, until the breakpoint at the function LAST: a line
+"frame PC" for each managed frame that a walk comes to, and one for each of its roots, as debugger.sh rewrites the output of `info roots`:
+"root PC PLACE VALUE BASE".
 
-A line is the return address, the root's place, its value and that of its base: as debugger.sh rewrites what `info roots` prints.
-x86-64: the arguments of stackpack_walk_root are in rdi (the walk, whose context begins with the return address) and rsi (the root).
+gdb knows the stacks of threads: walks of others, of suspended fibers, are left out. The arguments are read from the registers.
 """
+import os
 import struct
 
 import gdb
+
+MACHINES = {"i386:x86-64": ("rdi rsi rdx rcx", "rax"), "aarch64": ("x0 x1 x2 x3", "x0")}
+arguments, result = MACHINES[gdb.selected_frame().architecture().name()]
+MANAGED = 0  # enum stackpack_walk_answer
 
 
 def words(address, count):
     return struct.unpack("<%dQ" % count, bytes(gdb.selected_inferior().read_memory(address, 8 * count)))
 
 
-def register(name):
-    return int(gdb.selected_frame().read_register(name)) & 0xFFFFFFFFFFFFFFFF
+def registers(names):
+    return [int(gdb.selected_frame().read_register(name)) & 0xFFFFFFFFFFFFFFFF for name in names.split()]
 
 
-end = gdb.Breakpoint("copier_finish")
-start = gdb.Breakpoint("stackpack_walk_root")
+def stack_pointers():
+    selected = gdb.selected_thread()
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        yield int(gdb.newest_frame().read_register("sp"))
+    selected.switch()
+
+
+def print_frame(walk):
+    """Calls stackpack_walk_root: a collector that moves objects calls stackpack_walk_update, which tells less."""
+    pc, = words(walk, 1)
+    print("frame %#x" % pc)
+    root = int(gdb.selected_frame().read_register("sp")) - 4096 & -16
+    call = "((unsigned char (*)(unsigned long, unsigned long)) stackpack_walk_root)(%d, %d)" % (walk, root)
+    while has_roots and int(gdb.parse_and_eval(call)):
+        _, place, base, value = words(root, 4)
+        print("root %#x %#x %#x %#x" % (pc, place, value, base))
+
+
+def is_linked(function):
+    try:
+        return bool(gdb.execute("info address " + function, to_string=True))
+    except gdb.error:
+        return False
+
+
+def finish():
+    """Goes on until the function returns, of which gdb may take the start for that of a function that is inlined there."""
+    frame = gdb.newest_frame()
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    frame.select()
+    gdb.execute("finish", to_string=True)
+
+
+START, RESUME, NEXT = (int(gdb.parse_and_eval("(unsigned long) &stackpack_walk_" + name)) for name in ("start", "resume", "next"))
+BOUNDS = {START: slice(2, 4), RESUME: slice(1, 3)}  # the arguments that are a stack's bounds
+has_roots = is_linked("stackpack_walk_root")  # it isn't in a program without references
+pointers = list(stack_pointers())
+is_of_thread = False
+gdb.execute("set scheduler-locking on")
+for address in ["&" + os.environ["LAST"], START, RESUME, NEXT]:
+    gdb.Breakpoint("*%s" % address)
 while True:
     gdb.execute("continue", to_string=True)
-    if end.hit_count:
+    function, values = gdb.selected_frame().pc(), registers(arguments)
+    if function in BOUNDS:
+        low, end = values[BOUNDS[function]]
+        is_of_thread = any(low <= pointer < end for pointer in pointers)
+    elif function == NEXT:
+        finish()
+        if registers(result)[0] & 0xFFFFFFFF == MANAGED and is_of_thread:
+            print_frame(values[0])
+    else:
         break
-    walk, root = register("rdi"), register("rsi")
-    gdb.execute("finish", to_string=True)
-    if register("rax") & 0xFF:
-        place, base_value, value = words(root + 8, 3)
-        print("root %#x %#x %#x %#x" % (words(walk, 1)[0], place, value, base_value))
