@@ -1,16 +1,21 @@
 """stackpack-gdb.py - gdb shows the roots of managed frames, in a process or in a core.
 
     (gdb) source stackpack-gdb.py
+    (gdb) backtrace
+    #4  0x000000000020a4ea in tree_build [managed] () at trees.c:31
     (gdb) info roots all
     #4  0x20a4ea in tree_build: a statepoint, 2 roots
       [rsp+8]     0x7fffffffe2b8: 0x7ffff7b40010  reference
       [rsp+16]    0x7fffffffe2c0: 0x7ffff7b40028  derived from [rsp+8] 0x7ffff7b40010, +24
 
 The frames are those of gdb's unwinder. The command `stackpack lookup`, which is looked for in PATH, says of each return address
-what a collector would be told: it runs once for each module of a walk, on the file that gdb has, and its answers are kept. A
-module's distance from its file is that of any section that gdb lists; where both have a build ID, it must be the same.
+what a collector would be told: it runs once for each module with stack maps, on the file that gdb has, and its answers are kept.
+`backtrace` asks for some frames at a time, and for the table's source positions where gdb has no debug information. A module's
+distance from its file is that of any section that gdb lists; where both have a build ID, it must be the same.
 """
 import collections
+import functools
+import itertools
 import json
 import os
 import re
@@ -18,6 +23,7 @@ import struct
 import subprocess
 
 import gdb
+from gdb.FrameDecorator import FrameDecorator
 
 WORD = 8
 PAGE = 4096
@@ -88,6 +94,11 @@ class Module:
             raise Unusable("%s: another build than the one in memory" % self.path)
 
 
+def has_stack_maps(sections):
+    """Whether a module with sections of these names has stack maps, raw or packed; or may have some, without section headers."""
+    return not sections or ".llvm_stackmaps" in sections or ".stackpack" in sections
+
+
 def sections_in_memory():
     """By file, the sections' ranges of addresses, as gdb has relocated them."""
     program = gdb.current_progspace().filename
@@ -101,28 +112,29 @@ def sections_in_memory():
 
 # ---- Look-ups ----
 
-answers = {}  # by file (with size and time) and address: what never changes
+answers = {}  # by file (with size and time), options, and address: what never changes
 
 
-def ask(module, addresses):
+def ask(module, addresses, options):
     """What stands in the way, or None; and the answers for a file's addresses. A file without stack maps has none."""
     state = os.stat(module.path)
-    known = answers.setdefault((module.path, state.st_size, state.st_mtime_ns), {})
+    known = answers.setdefault((module.path, state.st_size, state.st_mtime_ns, options), {})
     wanted = sorted(set(addresses) - set(known))
     if not wanted:
         return None, known
     try:
         run = subprocess.run(
-            ["stackpack", "lookup", "--format=json", "--", module.path],
+            ["stackpack", "lookup", "--format=json", *options, "--", module.path],
             input="".join("%x\n" % address for address in wanted),
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False)
     except OSError as error:
         return "the command stackpack doesn't run: %s" % error.strerror, known
-    for line in run.stdout.splitlines():
-        answer = json.loads(line)
-        known[answer["address"]] = answer
-    fault = run.stderr.strip().partition("\n")[0] or "stackpack ended with status %d" % run.returncode
-    if run.returncode in (0, 1):
+    try:
+        known.update((answer["address"], answer) for answer in map(json.loads, run.stdout.splitlines()))
+    except (ValueError, LookupError, TypeError):
+        pass  # the answers are cut off: some are missing
+    fault = re.sub("^stackpack: ", "", run.stderr.strip().partition("\n")[0]) or "stackpack ended with status %d" % run.returncode
+    if run.returncode in (0, 1) and known.keys() >= set(wanted):
         return None, known
     if fault.endswith(": no stack maps: no section .llvm_stackmaps"):
         known.update((address, None) for address in wanted)
@@ -136,16 +148,16 @@ def ask(module, addresses):
 class Frame:
     """A function's own frame: those of functions that are inlined in it have the same registers."""
 
-    def __init__(self, frame, is_interrupted):
+    def __init__(self, frame):
         self.frame = frame
-        self.is_interrupted = is_interrupted  # else it waits in a call
+        self.is_interrupted = is_interrupted(frame)  # else it waits in a call
         self.pc = frame.pc()
         self.answer, self.module, self.fault, self.is_in_file = None, None, None, True
 
     @property
     def kind(self):
-        """A frame whose module can't be asked may have roots."""
-        return "unknown" if self.fault else self.answer["answer"] if self.answer else "not managed"
+        """A frame whose module can't be asked may have roots, as may one outside of all modules."""
+        return "unknown" if self.fault or not self.is_in_file else self.answer["answer"] if self.answer else "not managed"
 
     @property
     def record(self):
@@ -154,7 +166,7 @@ class Frame:
 
     @property
     def is_managed(self):
-        return self.kind != "not managed"
+        return self.kind in ("found", "not a safepoint")
 
     def title(self):
         function = (self.record or self.answer or {}).get("function") or self.frame.name()
@@ -167,8 +179,16 @@ class Frame:
             return None
         if not self.is_interrupted and number not in machine.preserved and number != machine.stack_pointer:
             return None
-        value = self.frame.read_register(machine.names[number])
+        return read_register(self.frame, machine.names[number])
+
+
+def read_register(frame, name):
+    """Its value, or None: it is lost, or its place is in memory that a core lacks."""
+    try:
+        value = frame.read_register(name)
         return None if value.is_optimized_out else int(value) & ALL_BITS
+    except gdb.error:
+        return None
 
 
 def own_frame(frame):
@@ -178,12 +198,19 @@ def own_frame(frame):
     return frame
 
 
+def is_interrupted(frame):
+    """Whether no call of its own stopped a frame: it is the youngest one, or a signal's handler was called."""
+    newer = frame.newer()
+    while newer is not None and newer.type() in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+        newer = newer.newer()
+    return newer is None or newer.type() == gdb.SIGTRAMP_FRAME
+
+
 def frames_from_youngest():
     """The own frames of the selected thread's functions."""
-    frame, is_interrupted = own_frame(gdb.newest_frame()), True
+    frame = own_frame(gdb.newest_frame())
     while frame is not None:
-        yield Frame(frame, is_interrupted)
-        is_interrupted = frame.type() == gdb.SIGTRAMP_FRAME
+        yield Frame(frame)
         frame = own_frame(frame.older())
 
 
@@ -212,7 +239,7 @@ def open_module(path, places):
         return "%s: broken section headers" % path
 
 
-def look_up(frames):
+def look_up(frames, options=()):
     """Gives each frame its module and answer, or the fault."""
     program, by_path = gdb.current_progspace().filename, collections.defaultdict(list)
     places = sections_in_memory()
@@ -222,13 +249,15 @@ def look_up(frames):
         frame.is_in_file = any(call in section for section in ranges)
         by_path[gdb.solib_name(call) or program].append(frame)
     for path, asking in by_path.items():
+        if not has_stack_maps(places.get(path)):
+            continue
         module = open_module(path, places)
         if isinstance(module, str):
             fault, known = module, {}
         else:
             # An exact address is looked up as the call before a return address would be.
             addresses = [(frame.pc - module.slide + frame.is_interrupted) & ALL_BITS for frame in asking]
-            fault, known = ask(module, addresses)
+            fault, known = ask(module, addresses, options)
             for frame, address in zip(asking, addresses):
                 frame.module, frame.answer = module, known.get(address)
         for frame in asking:
@@ -324,9 +353,9 @@ def explain(frame):
     if frame.fault:
         return "unknown, there may be roots: %s" % frame.fault
     if not frame.is_in_file:
-        return "in no file's code: compiled at run time, of the kernel, or a broken stack. From here on gdb guesses"
+        return "in no file's code, there may be roots: compiled at run time, of the kernel, or a broken stack. From here on gdb guesses"
     if not frame.is_managed:
-        return "native: in no function that has stack maps"
+        return "native: in no function that has stack maps (LLVM makes them of functions with a strategy: `gc \"statepoint-example\"`)"
     if frame.is_interrupted:
         return "managed, but interrupted, not waiting in a call: no safepoint. Let it go on to a poll or an allocation"
     if frame.kind == "not a safepoint":
@@ -347,17 +376,16 @@ def end_in_doubt(frame, older):
     if not facts or older is None:
         return None
     register = frame.register(facts["cfa_register"])
-    pointer = older.read_register(frame.module.machine.names[frame.module.machine.stack_pointer])
-    if register is None or pointer.is_optimized_out:
+    pointer = read_register(older, frame.module.machine.names[frame.module.machine.stack_pointer])
+    if register is None or pointer is None:
         return None
     end = (register + facts["cfa_offset"]) & ALL_BITS
-    if end == int(pointer) & ALL_BITS:
+    if end == pointer:
         return None
-    return "  the frame ends at 0x%x by the table, at 0x%x by gdb: the stack or a table is broken" % (
-        end, int(pointer) & ALL_BITS)
+    return "  the frame ends at 0x%x by the table, at 0x%x by gdb: the stack or a table is broken" % (end, pointer)
 
 
-def physical_older(frame):
+def caller_of(frame):
     """The caller's own frame, or None where gdb can't get to it."""
     try:
         return own_frame(frame.older())
@@ -365,21 +393,138 @@ def physical_older(frame):
         return None
 
 
+MISSING_MEMORY = "the stack is broken, or this memory isn't in the core: it was cut off (`ulimit -c`) or left out (coredump_filter)"
+MISSING_TABLES = ("the stack is broken, or this function was compiled without unwind tables (-funwind-tables; in LLVM IR the attribute "
+                  "uwtable)")
+
+
 def explain_end(frames, reason):
     """Why there is no frame after the last one."""
+    if not frames:
+        return "has no start: %s. The registers are unknown, or no program runs" % reason
     last = frames[-1]
     if isinstance(reason, str):
-        return "stops at #%d: %s" % (last.frame.level(), reason)
+        return "stops at #%d: %s. Frames beyond are unknown: %s" % (last.frame.level(), reason, MISSING_MEMORY)
     limit = gdb.parameter("backtrace limit")
     if limit is not None and last.frame.level() + 1 >= limit:
         return "stops at gdb's own limit: `set backtrace limit unlimited`"
-    if reason not in (gdb.FRAME_UNWIND_NO_REASON, gdb.FRAME_UNWIND_OUTERMOST):
-        return ("stops at #%d: %s. Frames beyond are unknown: the stack is broken, or this function was compiled without unwind "
-                "tables (-funwind-tables; in LLVM IR the attribute uwtable)"
-                % (last.frame.level(), gdb.frame_stop_reason_string(reason)))
-    if last.is_managed and not last.fault:
+    if reason > gdb.FRAME_UNWIND_OUTERMOST:
+        is_memory = reason in (gdb.FRAME_UNWIND_MEMORY_ERROR, gdb.FRAME_UNWIND_UNAVAILABLE)
+        return "stops at #%d: %s. Frames beyond are unknown: %s" % (
+            last.frame.level(), gdb.frame_stop_reason_string(reason), MISSING_MEMORY if is_memory else MISSING_TABLES)
+    if not last.is_in_file:
+        return "ends at #%d, in no file's code. Frames beyond are unknown: %s" % (last.frame.level(), MISSING_TABLES)
+    if last.is_managed:
         return "ends at a managed frame: gdb takes it for the outermost one"
     return "ends at the outermost frame"
+
+
+# ---- Backtraces ----
+
+
+MARK = " [managed]"
+
+
+class NamedFrame(FrameDecorator):
+    """A frame of `backtrace` under another name."""
+
+    def __init__(self, base, name):
+        super().__init__(base)
+        self.name = name
+
+    def function(self):
+        return self.name
+
+
+class PlacedFrame(NamedFrame):
+    """A frame without debug information: the table knows the function and its place, and the functions that it was inlined in."""
+
+    def __init__(self, base, positions, has_address=True):
+        super().__init__(base, (positions[0]["function"] or "??") + MARK)
+        self.positions, self.has_address = positions, has_address
+
+    def elided(self):
+        """gdb prints these indented, below the frame."""
+        return [PlacedFrame(self, [position], False) for position in self.positions[1:]]
+
+    def address(self):
+        return super().address() if self.has_address else None
+
+    def filename(self):
+        return self.positions[0]["file"]
+
+    def line(self):
+        return self.positions[0]["line"]
+
+    def frame_args(self):
+        return None
+
+
+def marked(base, frame):
+    """What `backtrace` shows for a frame, of which `frame` is the function's own. Under a filter, gdb leaves unknown names empty."""
+    shown, name = base.inferior_frame(), base.function()
+    if not isinstance(name, str):
+        name = shown.name() or "??"
+    if not frame.answer or frame.answer["answer"] == "not managed":
+        return NamedFrame(base, name)
+    facts = frame.answer["records"][0] if "records" in frame.answer else frame.answer
+    if facts.get("source") and shown == frame.frame and shown.function() is None:
+        return PlacedFrame(base, facts["source"])
+    return NamedFrame(base, ((facts["function"] or name) if name == "??" else name) + MARK)
+
+
+def mark(batch):
+    """Any fault leaves the backtrace as it was: it is shown where much is broken."""
+    try:
+        frames = [Frame(own_frame(base.inferior_frame())) for base in batch]
+        has_symbols = all(frame.frame.function() for frame in frames)
+        look_up(frames, () if has_symbols else ("--source",))
+        return list(map(marked, batch, frames))
+    except Exception:
+        return batch
+
+
+def take(frames, count):
+    """So many frames, or those before gdb gets no further; and why it doesn't."""
+    taken = []
+    try:
+        for frame in itertools.islice(frames, count):
+            taken.append(frame)
+        reason = taken[-1].inferior_frame().unwind_stop_reason() if 0 < len(taken) < count else gdb.FRAME_UNWIND_NO_REASON
+        return taken, gdb.frame_stop_reason_string(reason) if reason > gdb.FRAME_UNWIND_OUTERMOST else None
+    except gdb.error as error:
+        return taken, str(error)
+
+
+class ManagedFrames:
+    """The frame filter `stackpack`. It is disabled by itself in programs without stack maps."""
+
+    def __init__(self):
+        self.name, self.priority, self.is_wanted = "stackpack", 100, True
+        gdb.frame_filters[self.name] = self
+
+    @property
+    def enabled(self):
+        try:
+            return self.is_wanted and any(has_stack_maps(sections) for sections in sections_in_memory().values())
+        except gdb.error:
+            return False
+
+    @enabled.setter
+    def enabled(self, is_wanted):
+        self.is_wanted = is_wanted
+
+    def filter(self, frames):
+        """A short backtrace asks for few frames, a long one seldom. gdb says only without filters why there are no more."""
+        count, stop = 32, None
+        while stop is None:
+            batch, stop = take(frames, count)
+            if not batch:
+                break
+            yield from mark(batch)
+            count = min(4 * count, 2048)
+        if stop:
+            gdb.write("Backtrace stopped: %s\n" % stop)
 
 
 # ---- The commands ----
@@ -390,7 +535,7 @@ def show(frame, with_native):
         print("%s: %s" % (frame.title(), explain(frame)))
     if has_roots(frame):
         print_roots(frame)
-        line = end_in_doubt(frame, physical_older(frame.frame))
+        line = end_in_doubt(frame, caller_of(frame.frame))
         if line:
             print(line)
 
@@ -398,17 +543,18 @@ def show(frame, with_native):
 def show_all():
     frames, reason = frames_of_thread()
     look_up(frames)
-    faults = [frame.fault for frame in frames if frame.fault]
-    for fault in dict.fromkeys(faults):
+    for fault in dict.fromkeys(frame.fault for frame in frames if frame.fault):
         print("stackpack: %s" % fault)
-    for frame in frames:
-        if not frame.fault:
+    for before, frame in zip([None] + frames, frames):
+        is_guess = before is not None and not before.is_in_file and not frame.is_in_file  # one line for all of them
+        if not frame.fault and not is_guess:
             show(frame, False)
-    managed = [frame for frame in frames if frame.is_managed and not frame.fault]
+    managed = [frame for frame in frames if frame.is_managed]
+    doubts = sum(frame.kind == "unknown" for frame in frames)
     count = sum(count_roots(frame) for frame in managed if has_roots(frame))
-    unknown = ", %d unknown, there may be roots" % len(faults) if faults else ""
+    unknown = ", %d unknown, there may be roots" % doubts if doubts else ""
     print("%d managed frames with %d roots, %d native frames%s; the walk %s" % (
-        len(managed), count, len(frames) - len(managed) - len(faults), unknown, explain_end(frames, reason)))
+        len(managed), count, len(frames) - len(managed) - doubts, unknown, explain_end(frames, reason)))
 
 
 def selected_frame():
@@ -424,6 +570,21 @@ def show_selected():
     frame = selected_frame()
     look_up([frame])
     show(frame, True)
+
+
+def in_one_line(invoke):
+    """A command's decorator: a fault of gdb or of a file, in a core that is broken in any way, is a line."""
+
+    @functools.wraps(invoke)
+    def wrapper(*arguments):
+        try:
+            invoke(*arguments)
+        except gdb.GdbError:
+            raise
+        except Exception as error:
+            raise gdb.GdbError("stackpack: %s" % (str(error).partition("\n")[0] or type(error).__name__))
+
+    return wrapper
 
 
 def need_thread():
@@ -444,6 +605,7 @@ behind it."""
     def __init__(self):
         super().__init__("info roots", gdb.COMMAND_STACK)
 
+    @in_one_line
     def invoke(self, argument, from_tty):
         words = gdb.string_to_argv(argument)
         need_thread()
@@ -484,11 +646,18 @@ class StackpackFrame(gdb.Command):
     def __init__(self):
         super().__init__("stackpack frame", gdb.COMMAND_STACK)
 
+    @in_one_line
     def invoke(self, argument, from_tty):
         need_thread()
         show_selected()
 
 
-InfoRoots()
-Stackpack()
-StackpackFrame()
+if __name__ == "__main__":
+    # All scripts of gdb share this namespace, in which any may define a name of this file anew: it gets one of its own.
+    with open(__file__, encoding="utf-8") as script:
+        exec(compile(script.read(), __file__, "exec"), {"__name__": "stackpack_gdb"})
+else:
+    ManagedFrames()
+    InfoRoots()
+    Stackpack()
+    StackpackFrame()

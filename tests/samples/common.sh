@@ -106,9 +106,10 @@ build_for() { # MACHINE FOLDER OPTIONS TARGET...
 
 # ---- gdb, with the commands of stackpack-gdb.py ----
 
-gdb=gdb
+PATH=$BUILD:$PATH # where they find stackpack
+gdb="gdb"
 in_gdb() { # OUTPUT GDB-ARGUMENT...
-  PATH=$BUILD:$PATH "$gdb" --batch -nx -ex 'set debuginfod enabled off' -ex "source $TOP/bindings/gdb/stackpack-gdb.py" "${@:2}" -ex "python pass" >"$1" 2>&1 </dev/null ||
+  "$gdb" --batch -nx -ex 'set debuginfod enabled off' -ex "source $TOP/bindings/gdb/stackpack-gdb.py" "${@:2}" -ex "python pass" >"$1" 2>&1 </dev/null ||
     { cat "$1"; fail "gdb failed"; }
 }
 

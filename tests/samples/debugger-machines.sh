@@ -5,7 +5,7 @@
 
 can_run aarch64 || skip "no cross compiler or emulator for aarch64"
 command -v gdb-multiarch >log || skip "gdb-multiarch is not installed"
-gdb=gdb-multiarch
+gdb="gdb-multiarch"
 ulimit -c unlimited
 build_for aarch64 aarch64 "" "$PWD/aarch64/samples/semispace"
 

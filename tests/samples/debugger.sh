@@ -1,6 +1,6 @@
 #!/bin/bash
 # gdb's command `info roots` prints the roots that the library gives the collector, one by one: in a process and in its core,
-# packed and raw, stripped, and moved (PIE). It says where a file can't be asked.
+# packed and raw, stripped, and moved (PIE). It says where a file can't be asked. Backtraces have managed frames marked.
 . "$TOP/tests/samples/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "the listing reads registers of x86-64"
@@ -37,10 +37,11 @@ expect_roots trace "3 0 0" exception_throw_at 0 stackpack_process_close "'+ 1 / 
 
 # Code that is compiled at run time is in no file: gdb knows the frames above it, and says what is missing.
 if [[ -x $programs/jit ]]; then
+  # shellcheck disable=SC2016 # of gdb
   LAST=copier_finish in_gdb process -ex 'break jit_compile' -ex 'ignore 1 80' -ex 'run --stress --threads 1 --functions 200 --live 100' -ex delete \
     -ex 'thread 2' -ex 'set scheduler-locking on' -ex 'break copier_start if self->steps == 13 && $_any_caller_is("step_ahead", 6)' \
     -ex continue -ex 'info roots all' -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/jit"
-  grep -q ': in no file.s code: compiled at run time' process || fail "no frame of such code: $(<process)"
+  grep -q ': in no file.s code, .* compiled at run time' process || fail "no frame of such code: $(<process)"
   sed '/: in no file/q' process >before
   roots_of before >printed
   grep -q '^root' printed || fail "no roots: $(<process)"
@@ -48,6 +49,22 @@ if [[ -x $programs/jit ]]; then
   grep ^frame listed | head -n "$(grep -c ^frame printed)" | diff - <(grep ^frame printed) || fail "other frames"
   ! grep -vxFf listed printed || fail "other roots"
 fi
+
+# ---- Backtraces: managed frames are marked; names and places come from the table where debug information is gone ----
+
+strip -o stripped "$programs/trace"
+"$programs/trace" '+ 1 / 6 - 2 2' | sed -nE 's/^(#[0-9]+| +\(inlined into) +(\S+ at [^)]*).*/\2/p' >expected
+in_gdb output -ex backtrace -ex 'backtrace 2' -ex 'backtrace -no-filters' -ex 'disable frame-filter global stackpack' -ex backtrace stripped core.trace.0
+sed -nE 's/^(#[0-9]+ +\S+ in|   ) (\S+) \[managed\] \(\)/\2/p' output >shown
+diff <(cat expected; grep -m 4 . expected) shown || fail "another backtrace than the program's own: $(<output)"
+[[ $(grep -c '^#0 .* in ?? ()$' output) == 5 ]] || fail "frames without a name: $(<output)"
+in_gdb output -ex backtrace "$programs/trace" core.trace.0
+sed -nE 's/^#[0-9]+ +(\S+ in )?(\S+) \[managed\] \(.*\) at (.*)/\2 at \3/p' output | diff expected - || fail "by debug information: $(<output)"
+grep -qE '^#[0-9]+ .* in main \(argc' output || fail "no native frame: $(<output)"
+in_gdb output -ex 'info roots all' -ex 'info frame-filter' -ex 'break main' -ex run -ex 'info frame-filter' -ex kill "$programs/semispace-plain"
+grep -q '^  100 *No *stackpack' output || fail "a filter without stack maps: $(<output)"
+PATH=/usr/bin:/bin in_gdb output -ex backtrace "$programs/trace" core.trace.0
+grep -qE '^#[0-9]+ .* in calculate \(' output || fail "no backtrace without the command: $(<output)"
 
 # The selected frame; a native one.
 in_gdb output -ex 'frame function arrays_run' -ex 'stackpack frame' -ex 'info roots' -ex 'frame 0' -ex 'info roots' "$programs/semispace" core.semispace.4000
@@ -61,6 +78,7 @@ in_gdb output -ex 'break stack_update' -ex 'ignore 1 3000' -ex 'run --stress --s
   -ex 'frame 20' -ex 'set *(long *)($sp - 8) = 4660' -ex 'info roots all' -ex kill "$programs/semispace"
 grep -q '0x77  reference  (implausible: no memory there)$' output || fail "a plausible root: $(<output)"
 grep -q '^#20 .*0x1234 in .*: in no file' output || fail "frames beyond a broken one count as sure: $(<output)"
+grep -q ', [1-9][0-9]* unknown, there may be roots; the walk ' output || fail "no doubt: $(<output)"
 
 # ---- Unusable files, a line each ----
 
