@@ -13,13 +13,13 @@ include tests/samples/rules.mk
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh sources-format.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
   matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
-  tests/samples/debugger.sh tests/samples/debugger-machines.sh tests/samples/jit-threads.sh tests/samples/machines.sh
+  $(addprefix tests/samples/,debugger%.sh jit-threads.sh machines.sh)
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a
 # pattern; they then try all their cases: make check TEST='gc-*'.
 LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-document.sh managed-compiler.sh matrix.sh matrix-machines.sh packages.sh report-browser.sh \
-  tools-patchelf.sh tools-release.sh unwind-machines.sh) $(addprefix tests/samples/,debugger.sh debugger-machines.sh handles.sh jit-threads.sh machines.sh threads.sh types.sh)
+  tools-patchelf.sh tools-release.sh unwind-machines.sh) $(addprefix tests/samples/,debugger%.sh handles.sh jit-threads.sh machines.sh threads.sh types.sh)
 # They need real programs, which `make corpus` builds: `check` has them if CORPUS names the folder.
 CORPUS_TESTS := $(addprefix tests/cli/corpus-,depths.sh lua%.sh python.sh source.sh tools.sh) tests/cli/documents-figures.sh tests/callgraph/lua.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
