@@ -9,11 +9,14 @@ gdb="gdb-multiarch"
 ulimit -c unlimited
 build_for aarch64 aarch64 "" "$PWD/aarch64/samples/semispace"
 
+qemu=
+trap '[[ -z $qemu ]] || kill $qemu 2>kill.log || true' EXIT
+
 # Runs the sample in qemu under gdb, up to the start of a collection; gdb's connection is a socket in this folder.
 at_collection() { # OUTPUT HITS GDB-ARGUMENT...
   rm -f socket
   qemu-aarch64 -L /usr/aarch64-linux-gnu -g "$PWD/socket" aarch64/samples/semispace --stress --size 1 >qemu.log 2>&1 &
-  local qemu=$!
+  qemu=$!
   until awk -v name="$PWD/socket" '$4 == "00010000" && $NF == name { found = 1 } END { exit !found }' /proc/net/unix; do # it listens
     kill -0 $qemu || fail "qemu: $(<qemu.log)"
     sleep 0.1
@@ -21,6 +24,7 @@ at_collection() { # OUTPUT HITS GDB-ARGUMENT...
   LAST=copier_finish in_gdb "$1" -ex 'set sysroot /usr/aarch64-linux-gnu' -ex "target remote $PWD/socket" -ex 'break copier_start' \
     -ex "ignore 1 $2" -ex continue "${@:3}" aarch64/samples/semispace
   wait $qemu || true # killed, or aborted
+  qemu=
 }
 
 for hits in 200 300; do # in a list, and among derived references
