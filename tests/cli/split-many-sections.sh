@@ -22,8 +22,8 @@ import struct
 data = bytearray(open("again.o", "rb").read())
 at = struct.unpack_from("<Q", data, 40)[0]
 count = struct.unpack_from("<Q", data, at + 32)[0]
-last = max(n for n in range(count) if struct.unpack_from("<IIQ", data, at + 64 * n)[1:] == (1, 2))
-struct.pack_into("<Q", data, at + 64 * last + 8, 2 | 1 << 21)  # SHF_ALLOC | SHF_GNU_RETAIN
+last = max(n for n in range(count) if struct.unpack_from("<IIQ", data, at + 64 * n)[1:] == (1, 3))
+struct.pack_into("<Q", data, at + 64 * last + 8, 3 | 1 << 21)  # SHF_WRITE | SHF_ALLOC | SHF_GNU_RETAIN
 open("again.o", "wb").write(data)
 PYTHON
 expect_status 0 "$stackpack" split again.o
