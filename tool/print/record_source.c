@@ -47,6 +47,5 @@ void record_source_find_address(struct record_source *record_source, uint64_t ad
 }
 
 bool record_source_check(const struct record_source *record_source, struct problem *problem) {
-  return !source_is_broken(record_source->source) ||
-         problem_set(problem, "broken debug information");
+  return source_check(record_source->source, problem);
 }

@@ -101,10 +101,9 @@ bool positions_collect(struct safepoints *table, const struct positions_options 
   else
     collector.source = source_open(debug_path, path, problem);
   names_open(&collector.names, image);
-  const bool ok =
-      (debug_path == NULL || collector.source != NULL) &&
-      (add_records(&collector) || problem_set(problem, "not enough memory")) &&
-      (!source_is_broken(collector.source) || problem_set(problem, "broken debug information"));
+  const bool ok = (debug_path == NULL || collector.source != NULL) &&
+                  (add_records(&collector) || problem_set(problem, "not enough memory")) &&
+                  source_check(collector.source, problem);
   free(debug_path);
   names_close(&collector.names);
   source_close(collector.source);

@@ -241,6 +241,10 @@ const char *source_find_unit(struct source *source, uint64_t address) {
 
 bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
 
+bool source_check(const struct source *source, struct problem *problem) {
+  return !source_is_broken(source) || problem_set(problem, "broken debug information");
+}
+
 void source_close(struct source *source) {
   if (source == NULL)
     return;

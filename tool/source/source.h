@@ -30,6 +30,8 @@ const char *source_find_unit(struct source *source, uint64_t address);
 
 /* Whether the debug information has turned out to be broken. False without a source. */
 bool source_is_broken(const struct source *source);
+/* False, and a problem, if it has. */
+bool source_check(const struct source *source, struct problem *problem);
 
 /* ---- For commands ---- */
 
