@@ -40,3 +40,9 @@ struct source_place sources_place(const struct sources *sources, uint32_t number
   memcpy(&place, intern_get(&sources->places, number - 1).words, sizeof place);
   return place;
 }
+
+uint32_t sources_outermost(const struct sources *sources, uint32_t number) {
+  for (uint32_t caller = number; caller != 0; caller = sources_place(sources, number).caller)
+    number = caller;
+  return number;
+}

@@ -40,6 +40,9 @@ const char *sources_name(const struct sources *sources, uint32_t number);
 /* Place `number`, from 1 on. */
 struct source_place sources_place(const struct sources *sources, uint32_t number);
 
+/* The place that a place and all its callers up to there are inlined into; 0 for 0. */
+uint32_t sources_outermost(const struct sources *sources, uint32_t number);
+
 /* ---- Reading: sources_read.c ---- */
 
 enum {

@@ -150,10 +150,8 @@ static uint32_t stretch_place(const struct writer *writer, uint32_t stretch) {
   uint64_t i = writer->firsts[stretch];
   while (i < writer->firsts[stretch + 1] && writer->places[i] == 0)
     i++;
-  uint32_t number = i < writer->firsts[stretch + 1] ? writer->places[i] : 0;
-  while (number != 0 && place_at(writer, number).caller != 0)
-    number = place_at(writer, number).caller;
-  return number;
+  const uint32_t number = i < writer->firsts[stretch + 1] ? writer->places[i] : 0;
+  return sources_outermost(writer->sources, number);
 }
 
 /* ---- Entries ---- */
@@ -345,9 +343,7 @@ static enum sources_kind kind_of(const struct writer *writer, uint64_t record) {
 
 /* The line of a record's outermost frame, relative to its function's. */
 static uint32_t outer_line(const struct writer *writer, uint64_t record) {
-  uint32_t number = writer->places[record];
-  while (place_at(writer, number).caller != 0)
-    number = place_at(writer, number).caller;
+  const uint32_t number = sources_outermost(writer->sources, writer->places[record]);
   return place_at(writer, number).line - writer->functions[writer->functions_of[number]].line;
 }
 
@@ -378,8 +374,9 @@ static void put_records(const struct writer *writer, struct bit_writer *out, uin
       tail = writer->tails_of[i];
     }
     if (writer->has_lines && kind == SOURCES_USUAL) {
-      put_number(out, difference(outer_line(writer, i), line));
-      line = outer_line(writer, i);
+      const uint32_t own = outer_line(writer, i);
+      put_number(out, difference(own, line));
+      line = own;
     }
   }
   bit_writer_align(out, 8);

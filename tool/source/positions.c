@@ -118,15 +118,19 @@ bool positions_are_known(const struct image *image, const char *path) {
   return debug_path != NULL;
 }
 
+static struct source_frame frame_of(const struct sources *sources, struct source_place place) {
+  return (struct source_frame){
+      .function = place.function == 0 ? NULL : sources_name(sources, place.function),
+      .file = place.file == 0 ? NULL : sources_name(sources, place.file),
+      .line = place.line};
+}
+
 void positions_frames(const struct safepoints *table, uint32_t place,
                       struct source_frame items[SOURCE_FRAMES_MOST], struct source_frames *frames) {
   *frames = (struct source_frames){.items = items};
   while (place != 0 && frames->count < SOURCE_FRAMES_MOST) {
     const struct source_place at = sources_place(&table->sources, place);
-    items[frames->count++] = (struct source_frame){
-        .function = at.function == 0 ? NULL : sources_name(&table->sources, at.function),
-        .file = at.file == 0 ? NULL : sources_name(&table->sources, at.file),
-        .line = at.line};
+    items[frames->count++] = frame_of(&table->sources, at);
     place = at.caller;
   }
 }
@@ -138,10 +142,8 @@ struct source_frame positions_function(const struct safepoints *table,
     place = table->records[function->first_record + i].source;
   if (place == 0)
     return (struct source_frame){0};
-  struct source_place at = sources_place(&table->sources, place);
-  while (at.caller != 0)
-    at = sources_place(&table->sources, at.caller);
-  return (struct source_frame){
-      .function = at.function == 0 ? NULL : sources_name(&table->sources, at.function),
-      .file = at.file == 0 ? NULL : sources_name(&table->sources, at.file)};
+  place = sources_outermost(&table->sources, place);
+  struct source_frame frame = frame_of(&table->sources, sources_place(&table->sources, place));
+  frame.line = 0;
+  return frame;
 }
