@@ -50,14 +50,21 @@ static inline struct relr_reader relr_open(const struct image *image, const Elf6
   return (struct relr_reader){.bytes = image->bytes + table->sh_offset, .left = table->sh_size};
 }
 
+/* False after the last word. */
+static inline bool relr_word(struct relr_reader *reader, uint64_t *word) {
+  if (reader->left < sizeof *word)
+    return false;
+  memcpy(word, reader->bytes, sizeof *word);
+  reader->bytes += sizeof *word;
+  reader->left -= sizeof *word;
+  return true;
+}
+
 /* Counts the next word's addresses; false after the last one. */
 static inline bool relr_count(struct relr_reader *reader, uint64_t *count) {
   uint64_t word;
-  if (reader->left < sizeof word)
+  if (!relr_word(reader, &word))
     return false;
-  memcpy(&word, reader->bytes, sizeof word);
-  reader->bytes += sizeof word;
-  reader->left -= sizeof word;
   *count = (word & 1) == 0 ? 1 : (uint64_t)__builtin_popcountll(word >> 1);
   return true;
 }
@@ -66,11 +73,8 @@ static inline bool relr_count(struct relr_reader *reader, uint64_t *count) {
 static inline bool relr_next(struct relr_reader *reader, uint64_t *address) {
   while (reader->map == 0) {
     uint64_t word;
-    if (reader->left < sizeof word)
+    if (!relr_word(reader, &word))
       return false;
-    memcpy(&word, reader->bytes, sizeof word);
-    reader->bytes += sizeof word;
-    reader->left -= sizeof word;
     if ((word & 1) == 0) {
       reader->next = word + sizeof word;
       *address = word;
