@@ -99,8 +99,7 @@ static bool is_linkage(const char *name) {
 }
 
 static bool is_start_table(const struct image_section *section) {
-  return section->header.sh_type == SHT_INIT_ARRAY || section->header.sh_type == SHT_FINI_ARRAY ||
-         section->header.sh_type == SHT_PREINIT_ARRAY || strcmp(section->name, ".ctors") == 0 ||
+  return image_is_start_array(section) || strcmp(section->name, ".ctors") == 0 ||
          strcmp(section->name, ".dtors") == 0;
 }
 

@@ -214,15 +214,10 @@ static void look_for_mark(struct search *search, struct marks *marks, const char
   marks->mark |= !is_inside && marks_end(search, name);
 }
 
-/* Whether a section is a table of functions to call at the start or the end, or so it seems. */
-static bool is_start_table(uint32_t type) {
-  return type == SHT_INIT_ARRAY || type == SHT_FINI_ARRAY || type == SHT_PREINIT_ARRAY;
-}
-
 /* Whether a section's end may have had a mark that something refers to. */
 static bool may_be_marked(const struct image_section *section) {
   const uint32_t type = section->header.sh_type;
-  if (type == SHT_RELA || type == SHT_REL || is_start_table(type))
+  if (type == SHT_RELA || type == SHT_REL || image_is_start_array(section))
     return true;
   return section->name[0] == '_' || isalpha((unsigned char)section->name[0]);
 }
@@ -339,7 +334,7 @@ static void search_words(const struct search *search) {
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
     if (section == search->raw || (header->sh_flags & SHF_ALLOC) == 0 ||
-        (header->sh_type != SHT_PROGBITS && !is_start_table(header->sh_type)))
+        (header->sh_type != SHT_PROGBITS && !image_is_start_array(section)))
       continue;
     for (uint64_t at = -header->sh_addr & 7; at + 8 <= header->sh_size; at += 8)
       if (number_means_map(search, bits_load64(image->bytes + header->sh_offset + at), EXACTLY))

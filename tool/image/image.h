@@ -46,6 +46,12 @@ bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
 void image_close(struct image *image);
 
+/* Whether a section lists functions to call at the start or the end, by its type. */
+static inline bool image_is_start_array(const struct image_section *section) {
+  const uint32_t type = section->header.sh_type;
+  return type == SHT_INIT_ARRAY || type == SHT_FINI_ARRAY || type == SHT_PREINIT_ARRAY;
+}
+
 /* Loops over the sections but for number 0, and over the segments. */
 #define EACH_SECTION(image, section)                                                               \
   for (const struct image_section *section = (image)->sections + 1;                                \
