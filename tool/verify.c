@@ -80,12 +80,12 @@ static bool compare_sources(struct program *raw, const struct program *packed,
                             struct problem *problem) {
   const struct safepoints *table = &packed->loaded.table;
   const struct positions_options options = positions_of(table, maps);
-  if (raw->loaded.kind == LOAD_RAW &&
-      (options.wanted == POSITIONS_NONE || !positions_are_known(&raw->image, raw->path)))
-    return true;
-  if (raw->loaded.kind == LOAD_RAW &&
-      !positions_collect(&raw->loaded.table, &options, &raw->image, raw->path, problem))
-    return false;
+  if (raw->loaded.kind == LOAD_RAW) {
+    if (options.wanted == POSITIONS_NONE || !positions_are_known(&raw->image, raw->path))
+      return true;
+    if (!positions_collect(&raw->loaded.table, &options, &raw->image, raw->path, problem))
+      return false;
+  }
   compare_positions(&raw->loaded.table, table, differences);
   return true;
 }
