@@ -384,9 +384,8 @@ static void remove_unseen(struct process_overlay *process) {
 
 /* dl_iterate_phdr holds a lock of the loader's. glibc leaves it locked in a child whose parent had
  * another thread in it. So no fork begins while the modules are listed, nor while the ranges of
- * added code change. The lock is the library's
- * only state: fork's handlers get no argument. It is recursive, as a signal handler may fork a
- * thread that lists them. */
+ * added code change. The lock is the library's only state: fork's handlers get no argument. It is
+ * recursive, as a signal handler may fork a thread that lists them. */
 static pthread_mutex_t listing;
 
 static void init_listing(void) {

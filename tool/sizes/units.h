@@ -1,10 +1,10 @@
 /* units.h - the compilation units of functions.
  *
  * Debug information has the addresses of each compilation unit. Without it, a packed table may have
- * the files of functions, and the symbol table has the units of most functions: a linker writes a symbol with the source file's name, and after it the
- * local symbols of that object file (gABI, "Symbol Table", STT_FILE). Global functions are
- * elsewhere; but linkers leave the code of one object file together, so a global function between
- * local ones of one file is of that file, too.
+ * the files of functions, and the symbol table has the units of most functions: a linker writes a
+ * symbol with the source file's name, and after it the local symbols of that object file (gABI,
+ * "Symbol Table", STT_FILE). Global functions are elsewhere; but linkers leave the code of one
+ * object file together, so a global function between local ones of one file is of that file, too.
  */
 #ifndef STACKPACK_UNITS_H
 #define STACKPACK_UNITS_H
