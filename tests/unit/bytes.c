@@ -57,9 +57,13 @@ void bytes_set_u32(struct bytes *bytes, size_t position, uint32_t value) {
     bytes->data[position + i] = (uint8_t)(value >> (8 * i));
 }
 
-uint8_t *bytes_exact(const void *data, size_t size) {
-  uint8_t *copy = test_allocate(size);
+uint8_t *bytes_exact(const void *data, size_t size) { return bytes_padded(data, size, 0); }
+
+uint8_t *bytes_padded(const void *data, size_t size, size_t padding) {
+  uint8_t *copy = test_allocate(size + padding);
   if (size > 0)
     memcpy(copy, data, size);
+  if (padding > 0)
+    memset(copy + size, 0xff, padding);
   return copy;
 }

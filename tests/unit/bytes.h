@@ -30,6 +30,8 @@ void bytes_set_u32(struct bytes *bytes, size_t position, uint32_t value);
 
 /* A copy in a block of exactly this size, so that a sanitizer sees every read beyond its end. */
 uint8_t *bytes_exact(const void *data, size_t size);
+/* The same, followed by so many bytes 0xff: where readers load beyond a part's end. */
+uint8_t *bytes_padded(const void *data, size_t size, size_t padding);
 
 /* malloc and realloc that end the program instead of returning NULL. */
 void *test_allocate(size_t size);

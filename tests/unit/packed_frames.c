@@ -53,10 +53,7 @@ static uint8_t *write_part(const struct program *program, size_t *size) {
   struct bit_writer part = {0};
   ck_assert(frames_write(&input, &part));
   *size = part.size / 8;
-  uint8_t *padded = test_allocate(*size + PADDING);
-  memset(padded + *size, 0xff, PADDING);
-  if (*size > 0)
-    memcpy(padded, part.bytes, *size);
+  uint8_t *padded = bytes_padded(part.bytes, *size, PADDING);
   bit_writer_free(&part);
   return padded;
 }
