@@ -148,3 +148,17 @@ struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader
       reader->bytes + record->live_outs_position + (size_t)n * STACKMAP_V3_LIVE_OUT_SIZE;
   return (struct stackmap_v3_live_out){bits_load16(bytes), bytes[3]};
 }
+
+void stackmap_v3_move(uint8_t *bytes, size_t size, uint64_t distance, bool has_discarded) {
+  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
+  struct stackmap_v3_function function;
+  struct stackmap_v3_record record;
+  while (stackmap_v3_next_map(&reader))
+    while (stackmap_v3_next_function(&reader, &function)) {
+      const uint64_t address = function.address + distance;
+      if (function.address != 0 || !has_discarded)
+        memcpy(bytes + function.position, &address, sizeof address);
+      for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
+        ;
+    }
+}

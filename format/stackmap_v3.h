@@ -86,6 +86,10 @@ bool stackmap_v3_next_function(struct stackmap_v3_reader *reader,
                                struct stackmap_v3_function *function);
 bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_v3_record *record);
 
+/* Adds a distance to the address of each function in bytes[0..size), up to an unreadable part. At
+ * address 0 is a function that the linker discarded, if `has_discarded`: it stays there. */
+void stackmap_v3_move(uint8_t *bytes, size_t size, uint64_t distance, bool has_discarded);
+
 /* Location n < record->locations; false (and reader->error) for an unknown kind or constant. */
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,

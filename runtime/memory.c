@@ -38,20 +38,6 @@ static bool find_code(struct source *source) {
   return ok;
 }
 
-/* Adds the base to the functions' addresses in a copy. Unreadable parts are noticed later. */
-static void add_base(uint8_t *bytes, size_t size, uint64_t base) {
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
-  struct stackmap_v3_function function;
-  struct stackmap_v3_record record;
-  while (stackmap_v3_next_map(&reader))
-    while (stackmap_v3_next_function(&reader, &function)) {
-      const uint64_t address = function.address + base;
-      memcpy(bytes + function.position, &address, sizeof address);
-      for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
-        ;
-    }
-}
-
 static enum stackpack_error read_maps(struct source *source) {
   const struct stackpack_maps *maps = source->maps;
   const struct statepoint_signs signs = evidence_signs(&source->evidence);
@@ -61,7 +47,7 @@ static enum stackpack_error read_maps(struct source *source) {
     if (copy == NULL)
       return STACKPACK_NO_MEMORY;
     memcpy(copy, maps->bytes, maps->size);
-    add_base(copy, maps->size, maps->base);
+    stackmap_v3_move(copy, maps->size, maps->base, false);
   }
   const bool ok =
       safepoints_add_v3(&source->safepoints, copy != NULL ? copy : maps->bytes, maps->size, &signs);

@@ -20,20 +20,6 @@
 
 #include <string.h>
 
-/* Takes the bias out of the functions' addresses. (Unreadable parts are noticed later.) */
-static void take_out_bias(uint8_t *bytes, size_t size, uint64_t bias) {
-  struct stackmap_v3_reader reader = stackmap_v3_open(bytes, size);
-  struct stackmap_v3_function function;
-  struct stackmap_v3_record record;
-  while (stackmap_v3_next_map(&reader))
-    while (stackmap_v3_next_function(&reader, &function)) {
-      const uint64_t address = function.address == 0 ? 0 : function.address - bias;
-      memcpy(bytes + function.position, &address, sizeof address);
-      for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
-        ;
-    }
-}
-
 /* A copy of a section, without the bias in its functions' addresses. */
 static uint8_t *copy_of(const struct elf_image *image, const uint8_t *contents,
                         const Elf64_Shdr *section) {
@@ -42,7 +28,7 @@ static uint8_t *copy_of(const struct elf_image *image, const uint8_t *contents,
     return NULL;
   memcpy(bytes, contents, section->sh_size);
   if (image->bias != 0)
-    take_out_bias(bytes, section->sh_size, image->bias);
+    stackmap_v3_move(bytes, section->sh_size, -image->bias, true);
   return bytes;
 }
 
