@@ -71,6 +71,7 @@ echo 'void collect(void); void *malloc(unsigned long n) { static char heap[1 << 
 all="exits exits_quickly aborts forks raises"
 for linker in lld bfd; do
   for layout in "-no-pie" "-pie -Wl,-z,notext" "-pie -Wl,-z,notext -Wl,-z,now"; do
+    sampled 3 || continue
     [[ $layout == -no-pie ]] && pic=-fno-pie || pic=-fPIE
     check "" "$all" REGISTER=
     check "" "$all" 'REGISTER=atexit(plain);at_quick_exit(plain);later(1,plain);later_still(plain)'

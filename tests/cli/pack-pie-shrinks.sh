@@ -55,6 +55,7 @@ compile_main main.o -fPIE
 for linker in lld bfd; do
   for page in 4096 16384; do
     for kind in plain stripped; do
+      sampled 3 || continue
       echo "$linker $page $kind"
       options=(-pie "-Wl,-z,notext,-z,max-page-size=$page")
       [[ $kind == plain ]] || options+=(-s)

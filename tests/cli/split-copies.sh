@@ -49,6 +49,7 @@ expect_different cons.O0 cons.O2
 for linker in ld.lld ld.bfd ld.gold mold; do
   for linkage in linkonce_odr weak; do
     for level in 0 2; do
+      sampled 3 || continue
       own=$linkage.O$level.o other=$linkage.other.O$((2 - level)).o
       link_program first collector.o $own $other -Wl,-u,other_sum
       expect_program first

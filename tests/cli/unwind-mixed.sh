@@ -19,6 +19,7 @@ statistic() { # NAME
 # How many references LLVM may leave in registers, if it may leave them in those that calls preserve; otherwise it takes all out.
 in_registers="-fixup-allow-gcptr-in-csr -max-registers-for-gc-values"
 for variant in "0" "2" "2 -max-registers-for-gc-values=16" "2 $in_registers="{1,2,4,16} "2 $in_registers=16 --frame-pointer=all"; do
+  sampled 3 || continue
   read -ra options <<<"$variant"
   compile_references managed.o "${options[@]}"
   link_references raw

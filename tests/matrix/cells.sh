@@ -207,6 +207,7 @@ run_cell() { # MACHINE LINKER KIND VARIANT PROGRAM
 run_row() { # MACHINE LINKER KIND
   local variant program
   for variant in "${variants[@]}"; do
+    sampled 3 || continue
     for program in "${programs[@]}"; do
       run_cell "$1" "$2" "$3" "$variant" "$program"
     done
@@ -227,7 +228,10 @@ run_machine() { # MACHINE
     fi
   done
   for kind in "${kinds[@]}"; do
-    for linker in "${present[@]}"; do run_row "$1" "$linker" "$kind" & done
+    for linker in "${present[@]}"; do
+      run_row "$1" "$linker" "$kind" &
+      cases=$((cases + 1)) # other variants in each row
+    done
     wait
   done
   print_table
