@@ -9,6 +9,7 @@ change that leaves the object file's code as it was isn't a mutant. It works in 
 """
 
 import argparse
+import collections
 import os
 import random
 import re
@@ -19,6 +20,8 @@ import sys
 import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# The copy's make and tests have settings of their own: SEED is a variable of the unit tests, too.
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "COUNT", "SEED")}
 CHANGES = [(r"(?<![<>=!-])<(?![<=])", "<="), (r"(?<![<>])<=", "<"), (r"(?<![<>=-])>(?![>=])", ">="), (r"(?<![<>])>=", ">"),
            (r"==", "!="), (r"!=", "=="), (r"&&", "||"), (r"\|\|", "&&"), (r"(?<=\w )\+(?= \w)", "-"), (r"(?<=\w )-(?= \w)", "+"),
            (r"(?<=\w )\*(?= \w)", "/"), (r"<<", ">>"), (r">>", "<<"), (r"(?<=\w )&(?= \w)", "|"), (r"(?<=\w )\|(?= \w)", "&"),
@@ -67,7 +70,7 @@ def run(arguments, work, seconds=None):
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     try:
-        return subprocess.run(arguments, cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        return subprocess.run(arguments, cwd=work, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               preexec_fn=limit, timeout=None if seconds is None else 20 * seconds).returncode == 0
     except subprocess.TimeoutExpired:
         return False
@@ -75,7 +78,7 @@ def run(arguments, work, seconds=None):
 
 def unit_tests(work):
     """The unit tests' programs with limits of CPU seconds, the quick ones first."""
-    programs = subprocess.run(["make", "-s", "list-unit-tests"], cwd=work, stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    programs = subprocess.run(["make", "-s", "list-unit-tests"], cwd=work, env=ENVIRONMENT, stdout=subprocess.PIPE, check=True, text=True).stdout.split()
     usual = {}
     for program in programs:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -134,19 +137,19 @@ def main():
         if not run(build + ["test-programs"], work):
             sys.exit("the copy can't be built")
         tests = unit_tests(work)
-        counts = {}
+        counts = collections.Counter()
         for path, number, start, end, new in chosen:
-            if counts.get("killed", 0) + counts.get("survives", 0) >= options.count:
+            if counts["killed"] + counts["survives"] >= options.count:
                 break
             text, line = change(path, work, number, start, end, new)
             result = judge(path, work, tests, build)
-            counts[result.split(" by ", maxsplit=1)[0]] = counts.get(result.split(" by ", maxsplit=1)[0], 0) + 1
+            counts[result.split(" by ", maxsplit=1)[0]] += 1
             print(f"{path}:{number + 1}: {result}: {line}", flush=True)
             with open(os.path.join(work, path), "w") as file:
                 file.write(text)
             run(build + [f"build/{path[:-2]}.o"], work)
     print(", ".join(f"{name}: {count}" for name, count in sorted(counts.items())))
-    sys.exit(counts.get("survives", 0) * 20 > options.count)
+    sys.exit(counts["survives"] * 20 > options.count)
 
 
 if __name__ == "__main__":
