@@ -420,6 +420,9 @@ void generate(struct model *model, uint64_t seed, uint32_t records) {
   struct place *places = NULL;
   model->seed = seed;
   draw_profile(&generator);
+  /* So many records need a bucket of fewer than FORMAT.md's limit: terabytes of text have larger ones. */
+  if (records > 65550 && generator.profile.jump_bits > 36)
+    generator.profile.jump_bits = 36;
   generator.next_id = numbers_of_bits(&generator.numbers, 64);
   generator.palette_size = (unsigned)numbers_between(&generator.numbers, 1, PALETTE_MAX);
   for (unsigned i = 0; i < generator.palette_size; i++)
