@@ -1,7 +1,7 @@
 #!/bin/sh
-# The program by a compiler that links with stackpack-ld, which splits stack maps before the link and packs them after it: no
-# other step, and for a build that is already there no change but this flag. For gcc it is
-# -B/usr/local/libexec/stackpack/, a folder in which stackpack-ld is called `ld`.
+# The program by a compiler that links with stackpack-ld. stackpack-ld splits stack maps before the link and packs them
+# after it, so an existing build only adds this flag. For gcc the flag is -B/usr/local/libexec/stackpack/, a folder in
+# which stackpack-ld has the name `ld`.
 set -eu
 : "${CC:=clang}" "${LLC:=$(printf '%s\n' llc /usr/lib/llvm-*/bin/llc | sort --version-sort | tail -n 1)}" "${CFLAGS:=-O2}" "${LINK_FLAG:=--ld-path=$(command -v stackpack-ld)}"
 

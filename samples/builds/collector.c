@@ -1,9 +1,9 @@
-/* collector.c - the smallest collector that moves objects: at every allocation, it copies the nodes
- * that are alive, and makes the old ones unusable.
+/* collector.c - the smallest collector that moves objects: at every allocation, it copies the live
+ * nodes, and makes the old ones unusable.
  *
- * Roots are only on the stack. At an allocation, each managed function on it waits for a call to
- * return, and the return address is the key to a record of the references in that frame. All
- * objects are nodes. For what else a collector may meet, see samples/semispace.
+ * Only the stack has roots. During an allocation, each managed function on the stack waits for a
+ * call to return. The return address is the key to a record of the references in the function's
+ * frame. All objects are nodes. samples/semispace is a collector for more kinds of objects.
  */
 #include <stackpack.h>
 
@@ -13,12 +13,12 @@
 #include <string.h>
 
 struct node {
-  struct node *forward; /* while nodes are copied: where this one is now */
+  struct node *forward; /* during a collection: the node's copy */
   struct node *next;
   int64_t value;
 };
 
-enum { NODES = 1000 }; /* of a space: enough for what is alive here */
+enum { NODES = 1000 }; /* of a space: enough for this program */
 static struct node spaces[2][NODES];
 static struct node *space = spaces[0];
 static size_t used, collections, frames;
@@ -26,9 +26,9 @@ static size_t used, collections, frames;
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
-static uintptr_t stack_end; /* where main's call of managed code returns to; 0: there is none */
+static uintptr_t stack_end; /* stack pointer of main's call of managed code; 0: outside of it */
 
-/* Returns function(argument). It writes the stack pointer of that call to *end first: a walk that
+/* Returns function(argument). Before the call it writes the stack pointer to *end: a walk that
  * gets there has passed all managed frames. */
 int64_t call_managed(int64_t (*function)(int64_t), int64_t argument, uintptr_t *end);
 __asm__(".text\n"
@@ -53,7 +53,7 @@ struct copies {
   size_t count;
 };
 
-/* Where a node is now: it is copied when it is met for the first time. */
+/* Returns a node's new address. The first visit of a node copies it. */
 static uintptr_t forward(void *closure, uintptr_t address) {
   struct copies *copies = closure;
   struct node *node = (struct node *)address;
@@ -88,8 +88,8 @@ static void collect(uintptr_t return_address, uintptr_t stack_pointer) {
   collections++;
 }
 
-/* Where managed code enters the collector. The compiler keeps a frame pointer here: the return
- * address is above it, and the caller's stack is above that. */
+/* The collector's entry for managed code. This function has a frame pointer: the return address is
+ * above it, and the caller's stack is above that. */
 __attribute__((noinline)) struct node *heap_allocate(void) {
   char *const frame = __builtin_frame_address(0);
   collect((uintptr_t)__builtin_return_address(0), (uintptr_t)frame + 16);
@@ -102,8 +102,8 @@ int64_t square(int64_t value) { return value * value; }
 
 int64_t sum_of_squares(int64_t n); /* managed.ll */
 
-/* Managed code mustn't lead here again: the walk would end at the second call. doc/tutorial.md has
- * such calls. */
+/* C code that managed code calls must never call this: the walk would end at the second call.
+ * doc/tutorial.md has such calls. */
 static int64_t enter(int64_t (*function)(int64_t), int64_t argument) {
   if (stack_end != 0)
     abort();

@@ -1,15 +1,15 @@
-; managed.ll - what a compiler with a precise collector hands to LLVM: the managed part of the program.
+; managed.ll - the managed part of the program, as a compiler with a precise collector gives it to LLVM.
 ;
 ;   list = nil
 ;   for i = n down to 1: list = node(square(i), list)
 ;   return the sum of the list's values
 ;
-; References are pointers of address space 1. Each call at which objects can move is a statepoint: it lists the references
-; that are alive ("gc-live"), and what is used afterwards is their relocated values. (A frontend needn't write this
-; itself: the pass rewrite-statepoints-for-gc makes it of plain calls, as in samples/semispace.)
+; References are pointers of address space 1. Each call at which objects can move is a statepoint: it lists the live
+; references ("gc-live"), and the code after it uses their relocated values. (A frontend can emit plain calls instead:
+; the pass rewrite-statepoints-for-gc turns them into statepoints, as in samples/semispace.)
 
 declare ptr addrspace(1) @heap_allocate() ; a node {forward, next, value}, all zero
-declare i64 @square(i64)                  ; C, in which nothing is allocated; but that can't be known here
+declare i64 @square(i64)                  ; C; it allocates nothing, but the compiler can't see that
 
 define ptr addrspace(1) @cons(i64 %value, ptr addrspace(1) %next) noinline uwtable gc "statepoint-example" {
   %call = call token (i64, i32, ptr, i32, i32, ...) @llvm.experimental.gc.statepoint.p0(i64 2882400000, i32 0,

@@ -1,17 +1,17 @@
-/* main.c - saves the variables of compiled code at a checkpoint, and goes on from there.
+/* main.c - saves the variables of compiled code at a checkpoint, and resumes from there.
  *
- * A stack map lists where the variables are when a thread is at its address. So the thread is stopped
- * just there: by a trap, an instruction that is written over the code of a checkpoint while one is
- * wanted. At other times a checkpoint costs no instruction.
+ * A stack map lists the places of the variables at one address of the code. So the thread has to
+ * stop exactly there: a trap, an instruction written over the code of a checkpoint, stops it. A
+ * checkpoint without a trap costs no instruction.
  *
  *   set traps    at all stack maps' addresses
- *   SIGILL       the thread has come to one: the record's locations, in its registers and its frame,
- *                have the variables
- *   clear traps  the code is as it was, and the thread goes on
+ *   SIGILL       the thread has reached a trap: the record's locations, in its registers and its
+ *                frame, have the variables
+ *   clear traps  restores the code, and the thread continues
  *
- * The compiler may have copies of a variable, and values that it has calculated from it. So a saved
- * variable isn't put back into its location: the code goes on in a new frame, by an entry of its own
- * that takes the variables (`run`).
+ * The compiler may keep copies of a variable, and values computed from it, so writing to a
+ * variable's location isn't enough to restore it. Instead, the program resumes in a new frame, by
+ * an entry that takes the variables (`run`).
  */
 #include "bounds.h"
 #include "die.h"
@@ -60,8 +60,8 @@ static void clear_traps(void) {
     write_code(checkpoints[i].address, checkpoints[i].code);
 }
 
-/* At all checkpoints but the thread's own, so that it can go on. It comes to another one before it
- * comes there again. */
+/* Sets traps at all checkpoints except the thread's own, so that the thread can continue. It
+ * reaches another one before it returns to its own. */
 static void set_traps_except(uint32_t number) {
   clear_traps();
   for (uint32_t i = 0; i < checkpoint_count; i++)
@@ -91,7 +91,7 @@ static void open_checkpoints(void) {
 
 /* ---- Saving ---- */
 
-static uint64_t countdown; /* of checkpoints to pass before the wanted one */
+static uint64_t countdown; /* of checkpoints before the wanted one */
 static struct variables saved;
 static bool is_saved;
 static uint64_t locations_read[STACKPACK_LARGE_CONSTANT + 1], turns_run;
@@ -109,7 +109,7 @@ static struct stackpack_location take_location(struct stackpack_locations *locat
   return location;
 }
 
-/* The variables of the frame that a walk is at: values, and then an object on its stack. */
+/* Saves the variables of the walk's current frame: values, and then an object on the stack. */
 static void save(struct stackpack_walk *walk) {
   struct stackpack_locations locations = stackpack_locations(&walk->record);
   uint64_t *const values = (uint64_t *)&saved;
@@ -126,12 +126,12 @@ static void save(struct stackpack_walk *walk) {
   is_saved = true;
 }
 
-/* The signal is the thread's own, from compiled code: so the handler may call any function. */
+/* Compiled code raises the signal, in its own thread: so the handler may call any function. */
 static void at_trap(int signal, siginfo_t *info, void *ucontext) {
   struct stackpack_context context = stackpack_context_at_signal(ucontext);
   struct stackpack_walk walk;
   (void)signal, (void)info;
-  context.is_exact = 0; /* the record is that of the address itself */
+  context.is_exact = 0; /* look up the address itself */
   stackpack_walk_start(&walk, &walker, stack, &context);
   const enum stackpack_walk_answer answer = stackpack_walk_next(&walk);
   if (answer != STACKPACK_WALK_MANAGED)
@@ -144,7 +144,7 @@ static void at_trap(int signal, siginfo_t *info, void *ucontext) {
   clear_traps();
 }
 
-/* Runs from the start, and saves at a checkpoint, if the run gets so far. */
+/* Runs from the start, and saves the variables at a checkpoint, if the run reaches it. */
 static uint64_t run_and_save(const struct variables *start, uint64_t at) {
   is_saved = false;
   countdown = at;
@@ -178,7 +178,8 @@ static void expect(uint64_t result, uint64_t expected, uint64_t at) {
     die("checkpoint %" PRIu64 ": %016" PRIx64 ", and not %016" PRIx64, at, result, expected);
 }
 
-/* At each checkpoint in turn: the run goes on, and another one goes on from the saved variables. */
+/* At each checkpoint in turn, the run continues, and another run resumes from the saved
+ * variables. */
 static void try_all(const struct variables *start) {
   const uint64_t expected = run(start);
   uint64_t at = 0;

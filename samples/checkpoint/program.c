@@ -1,12 +1,11 @@
 /* program.c - compiled code: turns of a generator of random numbers (ChaCha's, with words of 64 bits).
  *
- * A compiler of one's own calls the intrinsic in its IR; clang does so for a function of this name. Each
- * CHECKPOINT is a record that lists the variables, and no code.
+ * A frontend calls the intrinsic in its IR; in C, a function with the intrinsic's assembler name
+ * does it. Each CHECKPOINT adds a record that lists the variables, and no code.
  */
 #include "program.h"
 
-/* The shadow: so many bytes of code, free of jumps into them and of other records, may be a trap for
- * a while. */
+/* The shadow: this many bytes of code, free of jump targets and other records, can hold a trap. */
 enum { ID = 1, SHADOW = 4 };
 void stackmap(uint64_t id, uint32_t shadow, ...) __asm__("llvm.experimental.stackmap");
 
@@ -20,7 +19,7 @@ static uint64_t rotate(uint64_t word, unsigned count) {
   return word << count | word >> (64 - count);
 }
 
-/* Always inline: with constant indices, each word is a variable of its own. */
+/* Inlined: with constant indices, each word is a variable of its own. */
 __attribute__((always_inline)) static inline void mix(uint64_t *w, int a, int b, int c, int d) {
   w[a] += w[b];
   w[d] = rotate(w[d] ^ w[a], 32);

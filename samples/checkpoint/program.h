@@ -1,4 +1,4 @@
-/* program.h - the compiled code, and its variables as a checkpoint has them. */
+/* program.h - the compiled code, and its variables in a checkpoint. */
 #ifndef CHECKPOINT_PROGRAM_H
 #define CHECKPOINT_PROGRAM_H
 
@@ -9,7 +9,7 @@ enum { WORDS = 16, SUMS = 4 };
 /* In the order of the stack maps' locations. The last one, of `sums`, is the address of an object. */
 struct variables {
   uint64_t program; /* PROGRAM: the owner of these variables */
-  uint64_t place;   /* the checkpoint in the code: goes on from there */
+  uint64_t place;   /* the checkpoint in the code: resumes there */
   uint64_t turn, turns, carry;
   uint64_t words[WORDS];
   uint64_t sums[SUMS];
@@ -18,7 +18,7 @@ struct variables {
 #define PROGRAM 0x636865636b706f31u
 enum { COLUMNS, DIAGONALS, PLACES };
 
-/* Goes on with these variables up to the end: the result. */
+/* Runs from these variables to the end, and returns the result. */
 uint64_t run(const struct variables *start);
 
 /* Native: counts the turns. */

@@ -8,7 +8,7 @@ SAMPLES += $(addprefix $(BUILD)/samples/,checkpoint checkpoint-raw)
 
 $(eval $(call SAMPLE_NATIVE,$(CHECKPOINT),samples/checkpoint))
 
-# Compiled code is LLVM's, whatever CC is.
+# LLVM compiles this code, for any CC.
 $(CHECKPOINT)/program.o: samples/checkpoint/program.c samples/checkpoint/program.h
 	@mkdir -p $(@D)
 	$(SAMPLE_CLANG) -std=c17 -Wall -Wextra $(if $(WERROR),-Werror) -O2 -fno-pie -c $< -o $@

@@ -1,4 +1,4 @@
-/* bounds.h - where a stack lies. A walk doesn't look beyond, whatever it finds. */
+/* bounds.h - the bounds of a stack. A walk stays within them, even on a damaged stack. */
 #ifndef SAMPLES_BOUNDS_H
 #define SAMPLES_BOUNDS_H
 

@@ -1,20 +1,20 @@
-# check-references.awk - refuses IR in which a reference is somewhere that no stack map tells.
+# check-references.awk - refuses IR with references that a stack map can't describe.
 #
 #   awk -v leaves="one_function another" -f check-references.awk module.ll
 #
 # It reads the optimised module, after rewrite-statepoints-for-gc. That pass lists the references
-# that are values in a function when a call may collect. It takes no notice of
+# that are values in a function when a call may collect. It ignores
 #
 # - references in other memory than the heap: in a global variable, or in a local one that the
 #   optimiser couldn't turn into values because its address is taken;
 # - references that are integers or plain pointers for a while;
 # - vectors of references: LLVM does list them, but in slots of more than 8 bytes, which the
-#   collector of this sample doesn't know.
+#   samples' collectors can't update.
 #
-# The other thing that can be checked here is that leaves call leaves only. What this script lets
-# pass may still be wrong: the collector checks each reference that it is given.
+# The script also checks that leaves call only leaves. IR that passes may still be wrong: the
+# collector checks each reference.
 #
-# Exits with 1 if there was anything to refuse.
+# Exits with 1 if it refuses anything.
 
 BEGIN {
   count = split(leaves, names)
@@ -34,7 +34,7 @@ function callee_name() {
 
 /^define / { managed = / gc "/ }
 
-# "ptr", not "ptr addrspace(1)": the place that is written or read is not in the heap.
+# The operand "ptr", without "addrspace(1)", is an address outside the heap.
 / (store|load) (atomic |volatile )*ptr addrspace\(1\).*, ptr [^a]/ {
   refuse("a reference in memory outside the heap")
 }

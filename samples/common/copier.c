@@ -1,19 +1,17 @@
 /* copier.c - a moving collector's heap: Cheney's, with two spaces.
  *
- * Objects are allocated one after another in a space. When the collector is called, all objects
- * that can still be reached move to the other space; the first one is empty then, and the two
- * change roles.
+ * Objects are allocated one after another in a space. A collection moves all reachable objects to
+ * the other space. The first one is empty then, and the two change roles.
  *
- *   1. Each root is forwarded: its object is copied, if it hasn't been, and the new address
- *      replaces the old one. The old object keeps the new address, for those who come later.
- *   2. The copies lie one after another. They are scanned in that order, and each reference in
- *      them is forwarded, which may add copies at the end. When the scan catches up with the end,
- *      none is left.
+ *   1. Each root is forwarded: the first visit copies its object, and the new address replaces the
+ *      old one. The old object keeps the new address for later visits.
+ *   2. The copies are scanned in order, and each reference in them is forwarded, which may add
+ *      copies at the end. The collection is complete when the scan reaches the end.
  *
- * A moving collector is an unforgiving test of stack maps. If one reference is missing in them, the
- * program goes on with the object's old address. So the old space is made inaccessible after each
- * collection: the first use of such a reference faults. If it isn't used but met by the next
- * collection, or if something is no base reference at all, the check of the object header finds it.
+ * A moving collector is a strict test of stack maps. If a stack map lacks a reference, the program
+ * continues with the object's old address. So the old space is made inaccessible after each
+ * collection, and the first use of such a reference faults. A stale reference that the next
+ * collection finds, and a value that isn't a base reference, fail the check of the object header.
  */
 #include "copier.h"
 
@@ -24,14 +22,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* A reference points at `words`: first data_words of data, then the references. */
+/* A reference points to `words`: first data_words of data, then the references. */
 struct object {
   uintptr_t state; /* OBJECT_HERE, or the reference to its copy */
   uint32_t data_words, references;
   uintptr_t words[];
 };
 
-/* Odd, so that it is no reference, and not likely to be met by chance. */
+/* Odd, so that it differs from all references, and unlikely to occur by chance. */
 #define OBJECT_HERE UINT64_C(0x0b1ec7adde5ca1ed)
 
 static size_t space_bytes(const struct copier_space *space) {
@@ -105,7 +103,7 @@ void copier_report(const struct copier *copier, FILE *file) {
   fprintf(file, "objects moved: %" PRIu64 " (%" PRIu64 " bytes)\n", copier->objects, copier->bytes);
 }
 
-/* The object of a base reference into the space that is being left. */
+/* The object of a base reference. It is in the space that the collection empties. */
 static struct object *object_of(const struct copier *copier, uintptr_t reference) {
   uintptr_t header = reference - offsetof(struct object, words);
   if (!is_within(&copier->active, header))

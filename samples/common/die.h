@@ -1,7 +1,7 @@
-/* die.h - the one way in which a sample gives up.
+/* die.h - ends a sample after an error.
  *
- * A collector that doesn't know a root must not go on: it would leave a reference behind that
- * points at nothing, and the program would fail much later, somewhere else.
+ * A collector that misses a root must stop: the program would use a stale reference, and fail much
+ * later, somewhere else.
  */
 #ifndef SAMPLES_DIE_H
 #define SAMPLES_DIE_H

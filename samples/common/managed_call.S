@@ -1,7 +1,7 @@
 /* managed_call.S - see managed_call.h. The counterpart of enter.inc: here the stack's managed frames end.
  *
- * The frame is this function's own, and has a fixed size. So the stack pointer at the call is the one after the return, which a
- * walk of the oldest managed frame comes to.
+ * This function's frame has a fixed size, so the stack pointer at the call equals the one after the
+ * return, and a walk of the oldest managed frame arrives at it.
  */
 	.text
 	.globl managed_call

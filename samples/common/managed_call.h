@@ -1,7 +1,7 @@
 /* managed_call.h - the way from native code into managed code.
  *
- * A walk is complete when it gets to the stack pointer at which managed code was called. C can't
- * name that number; managed_call.S notes it.
+ * A walk is complete when it gets to the stack pointer of the call of managed code. C has no access
+ * to that number, so managed_call.S stores it.
  */
 #ifndef COMMON_MANAGED_CALL_H
 #define COMMON_MANAGED_CALL_H

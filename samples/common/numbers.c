@@ -1,11 +1,11 @@
 /* numbers.c - checksums and pseudo-random numbers for the samples.
  *
- * This stands for the part of a language's runtime that handles no references: it is compiled by
- * any C compiler, and no collection can start in it. Its functions are GC leaves: the compiler may
- * keep references in registers across calls to them, and no stack map has to say where.
+ * This is an example of runtime code that handles no references: any C compiler compiles it, and it
+ * never starts a collection. Its functions are GC leaves: the compiler may keep references in
+ * registers across calls to them, and the calls need no stack map.
  *
  * The checksum is FNV-1a over words. The random numbers are the xorshift sequence with the shifts
- * 13, 7, 17, which never reaches 0 from another number.
+ * 13, 7, 17. A nonzero number has only nonzero successors.
  */
 #include "numbers.h"
 

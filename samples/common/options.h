@@ -13,13 +13,13 @@ extern "C" {
 struct option_row {
   const char *name;
   const char *meaning;
-  bool *flag;       /* NULL: the option has a number, which is */
-  uint64_t *number; /* put here, in the place of its default, */
+  bool *flag;       /* NULL: the option takes a number */
+  uint64_t *number; /* its default, then its value */
   uint64_t least, most;
 };
 
-/* Takes the options of a command line. Ends the program, and prints what the options mean, where it
- * has anything else. The row after the last one has no name. */
+/* Takes the options of a command line. If the command line has anything else, prints the options'
+ * meanings and ends the program. The name of the row after the last one is NULL. */
 void options_take(int argc, char **argv, const struct option_row *rows);
 
 #ifdef __cplusplus

@@ -8,9 +8,9 @@
 #   .ll        by opt: local variables become values (sroa is enough for that), the code is optimised, and then each
 #              call that may collect becomes a statepoint with the references that are alive there. In optimised
 #              code, dce then takes out what no instruction uses: references that the collector need not update.
-#              check-references.awk looks for references that the stack map will not tell of.
-#   .o         by llc: machine code and .llvm_stackmaps. Arguments aren't pushed before a call, as the frame size
-#              doesn't count them, and the walk goes by it
+#              check-references.awk refuses references that the stack map would omit.
+#   .o         by llc: machine code and .llvm_stackmaps. It passes arguments without pushes: the stack map's frame
+#              size, which the walk uses, excludes pushed arguments
 #
 # The vectorisers are off so that each reference has a slot of its own. Programs are linked at a fixed address by lld:
 # LLVM's stack maps hold absolute addresses in a section that is read-only.
@@ -19,10 +19,10 @@
 #
 #   $(eval $(call SAMPLE_MANAGED,FOLDER,SOURCES,MODULES,LEVEL,LEAVES,PASSES))
 #                             compiles SOURCES/MODULE.c to FOLDER/MODULE.o, for each of MODULES, at optimisation level
-#                             O0 or O2. LEAVES are the runtime's functions in which nothing is allocated. A function
-#                             that isn't listed may collect, which is always safe to say; which ones of the program's
-#                             own can't, `stackpack pack` finds out. PASSES are passes of opt to run before calls
-#                             become statepoints (place-safepoints), each with a comma after it, or nothing.
+#                             O0 or O2. LEAVES are the runtime's functions that never allocate. Any other function is
+#                             assumed to collect, which is always safe; `stackpack pack` finds the program's own
+#                             functions that can't. PASSES are passes of opt to run before calls become statepoints
+#                             (place-safepoints), each followed by a comma, or empty.
 #   $(eval $(call SAMPLE_NATIVE,FOLDER,SOURCES))
 #                             compiles other files of SOURCES (.c, .S) to FOLDER/NAME.o
 #   $(SAMPLE_COMMON)/NAME.o   is the object of samples/common/NAME.c or .S
@@ -32,7 +32,8 @@
 
 SAMPLE_COMMON := $(BUILD)/samples/common.d
 # For another machine than the build's, CC is a cross compiler and STACKPACK a command that runs here. There, managed code
-# keeps frame pointers: on x86-64 a frame's size tells where the return address is. The call graph knows x86-64 only.
+# keeps frame pointers: only on x86-64 the frame's size gives the place of the return address. The call graph supports
+# x86-64 only.
 SAMPLE_TARGET := $(shell $(CC) -dumpmachine)
 STACKPACK ?= $(BUILD)/stackpack
 SAMPLE_OPTIONS ?= # more options for managed code

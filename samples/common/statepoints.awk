@@ -2,20 +2,19 @@
 #
 #   awk -v leaves="one_function another" -f statepoints.awk module.ll
 #
-# A compiler for managed code emits these three things itself; C has no words for them:
+# A compiler for managed code emits these three things itself; C can't express them:
 #
-# 1. Every function definition gets a GC strategy, `gc "statepoint-example"`. It is one that LLVM
-#    brings along: the pass rewrites the functions that have it, and pointers of address space 1 are
+# 1. Every function definition gets a GC strategy, `gc "statepoint-example"`. LLVM has this strategy
+#    built in: the pass rewrites the functions that have it, and pointers of address space 1 are
 #    references.
 # 2. The functions named in `leaves` get the attribute "gc-leaf-function": no collection can happen
-#    while they run. A call to one becomes no statepoint, which is smaller and faster, and wrong if
-#    it is not true. A leaf has no strategy: its frames never lie under a collection, so it needs no
-#    stack map.
-# 3. The data layout gets `ni:1`, which says that pointers of address space 1 are not integral: an
-#    optimiser may not take them through integers, nor copy memory that holds them as integers. What
-#    is an integer for a while is no reference to the pass, and would not be updated.
+#    while they run. A call to one stays a plain call, which is smaller and faster. A leaf has no
+#    strategy: its frames are never on the stack during a collection, so it needs no stack map.
+# 3. The data layout gets `ni:1`, so that pointers of address space 1 are not integral: an optimiser
+#    may neither convert them to integers and back, nor copy memory that holds them as integers. The
+#    pass would miss such references, and the collector wouldn't update them.
 #
-# All of them stand at places that the grammar of IR fixes: attributes and strategy at the end of
+# The grammar of IR fixes their places: attributes and strategy at the end of
 # the line, before metadata such as `!dbg !7` and the brace; the layout within its quotes.
 
 BEGIN {

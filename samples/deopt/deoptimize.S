@@ -1,10 +1,11 @@
 /* deoptimize.S - the way out of the deoptimiser.
  *
- * LLVM calls __llvm_deoptimize for llvm.experimental.deoptimize, and nothing follows that call: it must not return.
+ * LLVM calls __llvm_deoptimize for llvm.experimental.deoptimize, and emits no code after the call:
+ * it must never return.
  *
  * void return_to(uint64_t result, const uintptr_t *registers, uintptr_t pc, uintptr_t stack_pointer);
  *
- * Returns from a frame further up: goes on at pc with the callee-saved registers of its caller.
+ * Returns from a frame further up: continues at pc with the callee-saved registers of its caller.
  */
 	.text
 	.globl return_to

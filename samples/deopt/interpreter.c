@@ -1,4 +1,4 @@
-/* interpreter.c - see interpreter.h. The functions are those of program.ll. */
+/* interpreter.c - see interpreter.h. The functions are the same as in program.ll. */
 #include "interpreter.h"
 
 enum operation { SET, COPY, ADD, MULTIPLY, XOR, INCREASE, GO_UNLESS_LESS, GO, CALL, RETURN };

@@ -7,13 +7,13 @@
 enum { VARIABLES = 8 };
 enum function_number { MIX, SUM };
 
-/* A call that is under way: variables[0..) and the instruction that comes next. */
+/* A call in progress: its variables and its next instruction. */
 struct activation {
   uint64_t function, next;
   uint64_t variables[VARIABLES];
 };
 
-/* Goes on with an activation, and returns its result. */
+/* Runs an activation to its end, and returns its result. */
 uint64_t interpret(struct activation *activation);
 
 /* The same where `next` is a call that has returned `value`. */

@@ -1,11 +1,11 @@
 /* main.c - leaves compiled frames at each of their safepoints, and compares the results with the
  * interpreter's alone.
  *
- * The deopt state of a safepoint is a list of values, whose meaning is the compiler's (program.ll).
- * stackpack says where they are; so this reads them as a compiler would have written them: as
- * activations of the interpreter, the oldest one first. Code that was inlined has one frame for
- * several activations. The interpreter finishes the youngest one, and goes on with the next one by
- * its result; the result of the oldest one is the frame's.
+ * The deopt state of a safepoint is a list of values. The compiler defines their meaning
+ * (program.ll), and stackpack finds their places. Here they are activations of the interpreter, the
+ * oldest one first. With inlined functions, one frame has several activations. The interpreter
+ * finishes the youngest one, passes its result to the next one, and so on; the result of the oldest
+ * one is the frame's.
  */
 #include "bounds.h"
 #include "die.h"
@@ -41,7 +41,7 @@ bool should_leave(void) { return countdown-- == 0; }
 _Noreturn void return_to(uint64_t result, const uintptr_t *registers, uintptr_t pc,
                          uintptr_t stack_pointer);
 
-/* The frames on the stack are left, as by longjmp: the address sanitizer has marks in them. */
+/* The program leaves the frames as by longjmp, and AddressSanitizer has marks in them. */
 #ifdef __SANITIZE_ADDRESS__
 enum { IS_SANITIZED = 1 };
 #elif defined __has_feature
@@ -108,7 +108,7 @@ static uint64_t finish(const struct stackpack_walk *walk) {
   return value;
 }
 
-/* Goes on in the frame that a walk has come to, as if the call in it had returned. */
+/* Resumes the walk's current frame, as if its call had returned. */
 static _Noreturn void go_on(const struct stackpack_walk *walk, uint64_t result) {
   const struct stackpack_context *context = &walk->context;
   uintptr_t registers[STACKPACK_REGISTERS] = {0};
@@ -123,7 +123,7 @@ static _Noreturn void go_on(const struct stackpack_walk *walk, uint64_t result) 
   return_to(result, registers, context->pc, context->stack_pointer);
 }
 
-/* Leaves the youngest compiled frame: native frames are above it, and its caller's, below. */
+/* Leaves the youngest compiled frame, which is below native frames, and resumes its caller. */
 static void leave(struct stackpack_context *context, void *unused) {
   static const struct stackpack_walker walker = {.process = &process,
                                                  .native = STACKPACK_BY_UNWINDING,

@@ -1,7 +1,7 @@
-; program.ll - what a compiler makes of the functions in interpreter.c: at each turn of a loop there is a safepoint, at which the
-; frame can be left. The deopt state has the values of the variables, and is made of frames:
+; program.ll - a compiler's output for the functions in interpreter.c: each turn of a loop has a safepoint, at which the program
+; can leave the frame. The deopt state has the values of the variables, and consists of frames:
 ;
-;   the function's number, the instruction with which the interpreter goes on, the number of variables, and their values
+;   the function's number, the instruction at which the interpreter continues, the number of variables, and their values
 ;
 ; Where `mix` is inlined into `sum`, LLVM puts the state of the call, `sum`'s frame, before that of `mix`.
 

@@ -1,9 +1,9 @@
 # samples/deopt/rules.mk - builds the deopt sample; included by samples/rules.mk.
 #
 #   deopt-raw, deopt         inlined, by opt -O2; as linked, and packed
-#   deopt-O0-raw, deopt-O0   the same without: a frame for each function
+#   deopt-O0-raw, deopt-O0   the same without inlining: a frame for each function
 #
-# Packed deopt state is compressed. For other machines, Zstandard is rarely at hand: there, the packed program says so.
+# Packed deopt state is compressed. For other machines, Zstandard is rarely installed: there, the packed program reports that.
 
 DEOPT := $(BUILD)/samples/deopt.d
 SAMPLES += $(addprefix $(BUILD)/samples/,deopt deopt-raw deopt-O0 deopt-O0-raw)

@@ -1,7 +1,7 @@
-/* collector.c - the collector: what the allocator does when a space is full.
+/* collector.c - the collector, called by the allocator when a space is full.
  *
- * The objects that can still be reached move to the other space: see samples/common/copier.c. What
- * is reached starts with what the fibers hold: see roots.c.
+ * A collection moves all reachable objects to the other space: see samples/common/copier.c. The
+ * roots are the references that the fibers hold: see roots.c.
  */
 #include "collector.h"
 
@@ -24,8 +24,8 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-/* `frame`: the struct waiting_frame of the running fiber's allocation; NULL between fibers. Most
- * allocations don't collect: so only here a walk's start is made of it. */
+/* `frame`: the struct waiting_frame of the running fiber's allocation; NULL between fibers. Only an
+ * allocation that collects makes a walk's start of it. */
 static void collect(const void *frame) {
   struct stackpack_context running;
   if (frame != NULL)
@@ -40,7 +40,7 @@ void heap_between_fibers(void) {
     collect(NULL);
 }
 
-/* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
+/* heap_allocate of heap.h jumps here; heap_allocate.S adds the frame of its caller. */
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer);
 

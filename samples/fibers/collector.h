@@ -1,7 +1,7 @@
-/* collector.h - the heap as the program around the fibers sees it.
+/* collector.h - the heap's interface for the program around the fibers.
  *
- * Two files implement it: collector.c, which moves objects, and plain.c, which hands out memory and
- * never takes it back. Managed code sees heap.h only.
+ * Two files implement it: collector.c moves objects; plain.c allocates memory, and frees it at the
+ * end. Managed code sees only heap.h.
  */
 #ifndef FIBERS_COLLECTOR_H
 #define FIBERS_COLLECTOR_H
@@ -10,15 +10,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* bytes: the size of each of the two spaces. stress: collect at every allocation, and every time
- * that another fiber is about to run. */
+/* bytes: the size of each of the two spaces. stress: collect at every allocation, and before
+ * each switch to a fiber. */
 void heap_open(size_t bytes, bool stress);
 void heap_close(void);
 
 /* Called while no fiber runs. */
 void heap_between_fibers(void);
 
-/* Writes what the collections did, a line for each figure. */
+/* Writes the collections' figures, one a line. */
 void heap_report(FILE *file);
 
 #endif

@@ -1,11 +1,10 @@
 /* context.S - the switch between stacks, and the ways by which managed code gets to it.
  *
  * A fiber is suspended where it waits: its managed code calls fiber_await or fiber_yield. These two
- * set the arguments of context_switch and get there by a jump, so that the return address on the
- * stack is still that of their caller. What context_switch saves is then the youngest managed frame
- * itself, for which there is a stack map. Were the switch called by a function of C, the first
- * frame to be found on a suspended stack would be that function's, of which a stack map says
- * nothing.
+ * set the arguments of context_switch and jump to it, so that the return address is still their
+ * caller's. context_switch then saves the youngest managed frame itself, which has a stack map. If
+ * a C function called the switch, a walk of a suspended stack would start at that function's frame,
+ * which has none.
  *
  * uintptr_t context_switch(struct context *save, const struct context *load, uintptr_t value);
  */
@@ -41,8 +40,8 @@ context_switch:
 /* void fiber_yield(void);
  * reference fiber_await(uint64_t fiber);
  *
- * They hand over to the scheduler what the fiber wants: FIBER_WANTS_YIELD (0), or the number of
- * another fiber. */
+ * They pass the fiber's request to the scheduler: FIBER_WANTS_YIELD (0), or the number of another
+ * fiber. */
 	.globl fiber_yield
 	.type fiber_yield, %function
 fiber_yield:
@@ -65,9 +64,9 @@ fiber_await:
 
 /* Where a new fiber begins, on an empty stack. The function is in %rbx, and its argument is the
  * value handed over. In the end its result stays in %rbx, where the scheduler finds it in the saved
- * context, and what the fiber wants is FIBER_WANTS_END (-1). It doesn't get back from that.
+ * context, and its request is FIBER_WANTS_END (-1). That call never returns.
  *
- * There is no caller: the undefined return address tells unwinders so. */
+ * It has no caller: the undefined return address ends an unwinder's walk. */
 	.globl fiber_begin
 	.type fiber_begin, %function
 fiber_begin:

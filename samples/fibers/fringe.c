@@ -1,11 +1,11 @@
 /* fringe.c - workload: do two trees have the same leaves? Each is walked by a fiber, leaf by leaf.
  *
- * This is what coroutines are known for. A fiber walks its tree by recursion, and in the midst of
- * it hands a leaf over and waits until that is taken. So a suspended stack holds the way from the
- * root to a leaf; and of a tree whose root was dropped, that way is all that is left.
+ * This is the classic use of coroutines. A fiber walks its tree by recursion, hands over a leaf in
+ * the midst of it, and waits until the leaf is taken. So a suspended stack holds the path from the
+ * root to a leaf, and after the root is dropped, only the stack keeps that path alive.
  *
- * A leaf is handed over in an object that two fibers share. Each leaf is a new object, made when it
- * is handed over, so that the one that takes it gets what the other one's stack has kept.
+ * A leaf is handed over in an object that two fibers share. Each leaf is a new object, made for the
+ * handover, so the receiver gets a value that the sender's stack has kept.
  */
 #include "workload.h"
 
@@ -20,7 +20,7 @@ struct leaf {
   uint64_t value;
 };
 
-/* From one fiber to another: full, or empty; after the last leaf a null reference is in it. */
+/* From one fiber to another: full, or empty. A null reference follows the last leaf. */
 typedef struct channel REF *channel_ref;
 struct channel {
   uint64_t full;
@@ -53,7 +53,7 @@ static tree_ref tree_new(uint64_t value, tree_ref left, tree_ref right) {
   return tree;
 }
 
-/* A tree with the leaves first, first + 1, ...; of a shape that the number decides. */
+/* A tree with the leaves first, first + 1, ...; the number determines its shape. */
 static tree_ref tree_random(uint64_t first, uint64_t leaves, uint64_t number) {
   if (leaves == 1)
     return tree_new(first, 0, 0);

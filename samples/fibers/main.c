@@ -7,7 +7,7 @@
 
 static uint64_t fibers = 30, size = 30;
 
-/* The managed functions: see workload.h. What are references there are numbers here. */
+/* The managed functions: see workload.h. References are numbers here. */
 uintptr_t sort_run(uintptr_t argument);
 uintptr_t fringe_run(uintptr_t argument);
 uintptr_t rows_run(uintptr_t argument);

@@ -1,5 +1,4 @@
-/* plain.c - what the build that is plain C has beside the heap of samples/semispace/plain.c, to
- * which fibers make no difference. */
+/* plain.c - completes the heap of the plain C build, samples/semispace/plain.c, for fibers. */
 #include "collector.h"
 
 void heap_between_fibers(void) {}

@@ -1,10 +1,9 @@
 /* roots.c - walks all the fibers' stacks and updates the references on them.
  *
- * At a collection at most one fiber runs: the one that has called the allocator. Its walk starts
- * with the frame that the allocator was called from. But the others hold references as well, on
- * stacks on which nothing happens: between two times that a fiber runs, its objects may move often.
- * So each suspended stack is walked like the running one. Its youngest frame is in the context that
- * was saved when it was suspended:
+ * During a collection at most one fiber runs: the caller of the allocator. Its walk starts with the
+ * frame that has called the allocator. The suspended fibers hold references as well, and their
+ * objects may move many times before they run again. So their stacks are walked, too. A suspended
+ * stack's youngest frame is in the saved context:
  *
  *   running                         suspended
  *
@@ -13,16 +12,16 @@
  *     sort_task          the walk                          context.pc and .stack_pointer
  *     ----- end of the stack -----    ----- end of the stack -----
  *
- * A walk keeps to the bounds of its stack, and must get to its very end: a fiber's oldest frame is
- * that of a managed function on an empty stack. Whatever else it meets is a mistake, and stops the
- * program: each reference that is left behind is an object lost.
+ * A walk stays within the bounds of its stack, and must reach its end: a fiber's oldest frame is a
+ * managed function's, on an empty stack. Any other end is a mistake, and stops the program: each
+ * reference left behind is a lost object.
  *
- * The registers that context_switch saved are roots' places, too, for code that keeps references in
- * registers across calls. This sample's code doesn't, so no walk ever looks at them; but a runtime
- * that knows where they are should say so.
+ * Code compiled to keep references in callee-saved registers would have roots in the registers that
+ * context_switch has saved. This sample's code has none there; the contexts give their places all
+ * the same, as a runtime should.
  *
- * What a fiber was given and hasn't seen yet, and the result that nobody has taken yet, are in the
- * scheduler's memory. No stack map tells of them, so they are updated here by name.
+ * A fiber's argument before its start, and a result until it is taken, are in the scheduler's
+ * memory, outside the stack maps. They are updated here by name.
  */
 #include "roots.h"
 
@@ -36,7 +35,7 @@
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
 
-/* All fibers run the same code, so the same return addresses are met again and again. */
+/* All fibers run the same code, so return addresses recur. */
 enum { CACHE_SHIFT = 7 };
 static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
 static struct stackpack_cache cache;

@@ -1,15 +1,15 @@
 /* roots.h - the references that the fibers hold.
  *
- * This is the part of a collector that stackpack is for, and the one to copy from.
+ * This is the part of a collector that uses stackpack, and the one to copy from.
  */
 #ifndef FIBERS_ROOTS_H
 #define FIBERS_ROOTS_H
 
 #include "stackpack.h"
 
-/* What was seen so far. */
+/* Counts over all collections. */
 struct roots_counts {
-  uint64_t running, suspended; /* stacks of either kind that were walked */
+  uint64_t running, suspended; /* walked stacks of either kind */
   uint64_t frames;
   uint64_t deepest;          /* the most frames on one stack */
   uint64_t suspended_frames; /* the frames of suspended fibers */

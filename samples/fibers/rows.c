@@ -1,11 +1,11 @@
 /* rows.c - workload: fibers that step through arrays by pointers, and write into one journal.
  *
- * A fiber fills its row by a pointer to the next element, and lets others run at each. So what it
- * waits with is a derived reference, to the middle of an object or one past its end: the collector
- * must find the base that belongs to it, which is on the same suspended stack, and keep the
- * distance through as many collections as there are until the fiber runs again.
+ * A fiber fills its row by a pointer to the next element, and yields at each. So while it waits, it
+ * holds a derived reference, to the middle of an object or one past its end. The collector must
+ * find the base of the pointer, on the same suspended stack, and keep the distance through all
+ * collections until the fiber runs again.
  *
- * All of them add what they do to one journal: so the checksum depends on the order in which they
+ * All fibers add their values to one journal, so the checksum depends on the order in which they
  * ran.
  */
 #include "workload.h"

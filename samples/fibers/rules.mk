@@ -19,7 +19,7 @@ $(FIBERS)/plain/%.o: samples/fibers/%.c
 
 -include $(wildcard $(FIBERS)/plain/*.d)
 
-# What both builds share, what that with a collector has, and what is of the plain one.
+# The objects of both builds, of the build with a collector, and of the plain one.
 FIBERS_ALL := $(addprefix $(FIBERS)/,main.o scheduler.o context.o) $(addprefix $(SAMPLE_COMMON)/,numbers.o options.o die.o)
 FIBERS_COLLECTOR := $(addprefix $(FIBERS)/,collector.o roots.o) \
   $(addprefix $(SAMPLE_COMMON)/,copier.o heap_allocate.o) $(BUILD)/libstackpack.a

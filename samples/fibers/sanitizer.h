@@ -1,9 +1,9 @@
-/* sanitizer.h - tells AddressSanitizer that the stack is about to change.
+/* sanitizer.h - announces a change of stacks to AddressSanitizer.
  *
- * It must know the bounds of the stack that runs, or it takes what happens there for an overflow.
- * In a program without it, nothing is done here. The two calls belong around a switch, one on
- * either stack. Managed code doesn't know of them; so both are made before the switch, with nothing
- * in between that would notice.
+ * AddressSanitizer needs the bounds of the running stack, or it reports an overflow. In a program
+ * without it, this does nothing. Its two functions are meant for the two sides of a switch, one on
+ * either stack. Managed code can't call the second one, so both are called before the switch, with
+ * no code in between that AddressSanitizer checks.
  */
 #ifndef FIBERS_SANITIZER_H
 #define FIBERS_SANITIZER_H
@@ -22,9 +22,9 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-/* From now on the stack is low[0..size). Keeps what AddressSanitizer has beside the stack that is
- * left in *left, and takes up again what it kept for the other one. If previous isn't NULL, the
- * bounds of the stack that is left are written there. */
+/* From now on the stack is low[0..size). Saves AddressSanitizer's fake stack of the old stack in
+ * *left, and restores the new stack's from `taken`. Writes the old stack's bounds to *previous_low
+ * and *previous_size, unless these are NULL. */
 static inline void sanitizer_switch(void **left, void *taken, const void *low, size_t size,
                                     const void **previous_low, size_t *previous_size) {
 #ifdef HAS_ADDRESS_SANITIZER

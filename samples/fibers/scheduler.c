@@ -1,10 +1,11 @@
-/* scheduler.c - makes fibers, and chooses which one runs.
+/* scheduler.c - makes fibers, and chooses the next one to run.
  *
- * The scheduler is a loop: take a fiber that is ready, switch to it, and when it has switched back,
- * do what it wants. Which one is taken is left to chance, so that the fibers meet in ever different
- * ways; but the same seed gives the same order.
+ * The scheduler is a loop: it takes a ready fiber, switches to it, and after the switch back
+ * carries out the fiber's request. The choice is random, so that the fibers meet in different ways,
+ * and the same seed gives the same order.
  *
- * A stack is a mapping with an inaccessible page below. Its bounds are what the collector may walk.
+ * A stack is a mapping with an inaccessible page below. The collector's walks stay within its
+ * bounds.
  */
 #include "scheduler.h"
 
@@ -18,7 +19,7 @@
 
 enum { STACK_BYTES = 512 * 1024, GUARD_BYTES = 4096 };
 
-/* For context.S: where the running fiber's context is saved, and how the scheduler goes on. */
+/* For context.S: the place to save the running fiber's context, and the scheduler's context. */
 struct context *scheduler_running;
 struct context scheduler_context;
 void fiber_begin(void);
@@ -70,7 +71,7 @@ static struct fiber *fiber_new(void) {
   return fiber;
 }
 
-/* As fibers.h has it. What is a reference in managed code is a number here. */
+/* Declared in fibers.h for managed code. References are numbers here. */
 uint64_t fiber_start(void *function, uintptr_t argument);
 
 uint64_t fiber_start(void *function, uintptr_t argument) {
@@ -86,7 +87,7 @@ uint64_t fiber_start(void *function, uintptr_t argument) {
   return fiber->number;
 }
 
-/* Switches to the fiber, and returns what it wants when it has switched back. */
+/* Switches to the fiber, and returns its request after the switch back. */
 static uint64_t go_on(struct fiber *fiber) {
   void *own_fake_stack = NULL;
   const void *own_low = NULL;
@@ -111,7 +112,7 @@ static void fiber_free(struct fiber *fiber) {
   list_add(&unused, fiber);
 }
 
-/* Gives the waiting fiber what it waited for. */
+/* Gives the result to the waiting fiber. */
 static void hand_over(struct fiber *ended, struct fiber *waiter) {
   waiter->value = ended->value;
   list_add(&ready, waiter);

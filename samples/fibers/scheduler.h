@@ -1,4 +1,4 @@
-/* scheduler.h - the fibers as the program around managed code sees them.
+/* scheduler.h - the fibers' interface for the program around managed code.
  *
  * The scheduler has the program's own stack, and each fiber another one. A fiber is suspended by
  * switching to the scheduler, never directly to another fiber, so that at most one fiber runs and
@@ -15,31 +15,31 @@
 enum fiber_state {
   FIBER_FREE,      /* ended and awaited: a number and a stack for the next one */
   FIBER_NEW,       /* its context is fiber_begin's, and its stack is empty */
-  FIBER_SUSPENDED, /* its context is that of the managed frame that waits */
-  FIBER_RUNNING,   /* its context is an old one */
-  FIBER_ENDED,     /* nothing is on its stack any more */
+  FIBER_SUSPENDED, /* its context is the waiting managed frame's */
+  FIBER_RUNNING,   /* its context is out of date */
+  FIBER_ENDED,     /* its stack is empty */
 };
 
 struct fiber {
   struct context context;
   struct stackpack_stack stack;
   enum fiber_state state;
-  /* A root: what the fiber gets when it goes on (its argument, or the result that it has waited
-   * for), and in the end its own result. 0 if nothing. */
+  /* A root: the value for the fiber when it is resumed (its argument, or the awaited result), and
+   * in the end its own result. 0: none. */
   uintptr_t value;
   uint64_t number;
-  struct fiber *waiter; /* who waits for its end */
+  struct fiber *waiter; /* the one that waits for its end */
   void *fake_stack;     /* AddressSanitizer's */
 };
 
-/* What a fiber may want when it switches to the scheduler: to yield, to end, or else to wait for
- * the fiber of that number. context.S has these, too. */
+/* A fiber's requests when it switches to the scheduler: to yield, or to end. Any other number is
+ * the fiber to wait for. context.S has these, too. */
 #define FIBER_WANTS_YIELD 0
 #define FIBER_WANTS_END UINT64_MAX
 
-/* Runs a fiber with the given managed function until it has ended; all that it started must have
- * ended, too. Returns its result. The next to run is chosen by pseudo-random numbers that begin
- * with the seed. Calls `between` before each. */
+/* Runs a fiber with the given managed function until it has ended; by then all other fibers must
+ * have been awaited. Returns its result. Pseudo-random numbers, from the seed on, choose the next
+ * fiber. Calls `between` before each switch. */
 uintptr_t scheduler_run(void *function, uint64_t seed, void (*between)(void));
 void scheduler_close(void);
 
@@ -47,7 +47,7 @@ void scheduler_close(void);
 size_t scheduler_fibers(void);
 struct fiber *scheduler_fiber(size_t index);
 
-/* How often a fiber was gone on with. */
+/* The number of switches to fibers. */
 uint64_t scheduler_switches(void);
 
 #endif

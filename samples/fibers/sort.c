@@ -1,9 +1,9 @@
 /* sort.c - workload: a list is sorted by fibers that start fibers, and wait for them.
  *
- * A task is split in two until there are as many fibers as wanted. While it waits for its second
- * half, the first one's result is on its suspended stack and nowhere else. The tasks that have got
- * a small list sort it by themselves, and merge by recursion: so they are suspended with up to
- * hundreds of frames on their stacks, each of which waits with references.
+ * Tasks are split in two up to the wanted number of fibers. While a task waits for its second half,
+ * only its suspended stack holds the first half's result. A task with a small list sorts the list
+ * itself, and merges by recursion: so it is suspended with up to hundreds of frames on its stack,
+ * each of which waits with references.
  */
 #include "workload.h"
 
@@ -48,7 +48,7 @@ static list_ref list_skip(list_ref list, uint64_t count) {
   return list;
 }
 
-/* A new list of the values of both, which are in ascending order. Others may run in the midst of
+/* A new list of the values of two ascending lists. It yields, so other fibers run in the midst of
  * it. */
 static list_ref list_merge(list_ref left, list_ref right) {
   if (!left && !right)

@@ -1,12 +1,11 @@
 /* embedder.cpp - C++ code that makes, reads and keeps objects of a heap in which they move.
  *
- * It builds a tree, and has managed code go through it. For each node that managed code calls it
- * back with, it gathers the keys below in a list, with another visitor: managed code and C++ call
- * each other, several levels deep, and any of them may allocate.
+ * It builds a tree, and lets managed code visit the nodes. Managed code calls it back for each
+ * node, and it gathers the keys below the node in a list, with another visitor. So managed code and
+ * C++ call each other, several levels deep, and any of them may allocate.
  *
- * The tree is one of consecutive numbers, cut in the middle at each level. So what comes out can be
- * computed from ranges of numbers alone, and is: `expected` does the same without heap and
- * collector.
+ * The tree has consecutive numbers, cut in the middle at each level. So the result can be computed
+ * from ranges of numbers alone: `expected` does that without heap and collector.
  */
 #include "die.h"
 #include "handle.h"
@@ -33,9 +32,9 @@ protected:
   ~list_function() = default;
 };
 
-/* The two functions that managed code knows. Both note where it waits, open a scope, and put the
- * reference that they were given into a handle before anything can move. No exception leaves them:
- * managed frames could not be unwound. */
+/* The two functions that managed code calls. Both note the waiting frame, open a scope, and put
+ * their reference into a handle before anything can move. They are noexcept, because managed frames
+ * can't be unwound. */
 extern "C" void visit_tree_for_frame(tree_visitor *visitor, tree_ref node, uintptr_t return_address,
                                      uintptr_t stack_pointer, uintptr_t frame_pointer) noexcept {
   Transition transition({return_address, stack_pointer, frame_pointer});
@@ -53,7 +52,7 @@ extern "C" uint64_t value_for_list_for_frame(list_function *function, list_ref c
 
 /* ---- C++ calls managed code ---- */
 
-/* Both halves wait in handles while the other one and the node itself are made. */
+/* Each half waits in a handle while the other one and the node itself are made. */
 static Handle<tree> build(uint64_t first, uint64_t end) {
   if (first == end)
     return Handle<tree>();
@@ -76,7 +75,7 @@ struct Gather final : tree_visitor {
   Persistent<list> keys;
 };
 
-/* A value that takes a few objects to compute. */
+/* Computes a value with a few allocations. */
 struct Scramble final : list_function {
   uint64_t value_for(Handle<list> cell) override {
     Handle<list> longer = call(list_new, cell->value + 1, cell);
@@ -87,8 +86,8 @@ struct Scramble final : list_function {
   uint64_t factor = 1;
 };
 
-/* For each node, the scrambled keys of its left half; and, so many levels deeper, again for each
- * node of that half. */
+/* Adds up, for each node, the scrambled keys of its left half; and with levels left, the same for
+ * each node of that half. */
 struct Weigh final : tree_visitor {
   explicit Weigh(uint64_t levels) : levels(levels) {}
 

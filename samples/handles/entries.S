@@ -1,6 +1,6 @@
 /* entries.S - where managed code calls C++: see enter.inc. heap_allocate is in common.
  *
- * Both go on in embedder.cpp, with the managed frame as more arguments.
+ * Both jump to functions in embedder.cpp, with the managed frame as additional arguments.
  */
 #include "enter.inc"
 

@@ -1,25 +1,23 @@
 /* handle.h - references that C++ code holds.
  *
- * The collector finds references in the frames of managed code by its stack maps. C++ code has
- * none: a raw reference in a local variable of C++ would keep its value when the object moves. So
- * C++ holds handles. A handle is the address of a slot, which doesn't move; the reference is in
- * the slot, and the collector knows all slots.
+ * The collector finds references in the frames of managed code by stack maps. C++ code has none: a
+ * raw reference in a local variable of C++ would keep its value when the object moves. So C++ holds
+ * handles. A handle is the address of a slot. The slot stays in place and holds the reference, and
+ * the collector updates all slots.
  *
- *   Handle<T>      for local variables. The slot goes away with the innermost scope that was open
- *                  when the handle was made, all of a scope's slots at once: to make one costs next
- *                  to nothing.
+ *   Handle<T>      for local variables. The slot belongs to the innermost open scope, which frees
+ *                  all of its slots at once: a handle costs next to nothing.
  *   HandleScope    opens a scope, to the end of a block. Each function that C++ exports to managed
  *                  code has one, and each loop that makes many handles.
- *   Persistent<T>  for members and what else has to outlive scopes. Its slot is its own.
+ *   Persistent<T>  for members, and for all that outlives scopes. It has a slot of its own.
  *
- * A raw reference occurs in C++ only while an expression is evaluated in which nothing collects:
+ * A raw reference occurs in C++ only within an expression that never collects:
  *
  *   node->key                         good: the object is read at once
  *   call(tree_new, 1, left, right)    good: call unwraps all arguments last, and wraps the result
  *   tree_new(1, left.get(), f())      wrong, if f collects after left.get() was evaluated
  *
- * With clang a raw reference has a type of its own (see REF), so that it is never mistaken for a
- * plain pointer.
+ * With clang a raw reference has a type of its own (see REF), distinct from a plain pointer's.
  */
 #ifndef HANDLES_HANDLE_H
 #define HANDLES_HANDLE_H
@@ -34,10 +32,10 @@
 #include <list>
 #include <type_traits>
 
-/* All slots. (Where several threads hold handles, each has one of these.) */
+/* All slots. (With several threads, each needs its own.) */
 class HandleSlots {
 public:
-  /* Calls visit(slot) for each slot, which is a root. */
+  /* Calls visit(slot) for each slot: they are roots. */
   template <class Visit> void each(Visit visit) {
     for (uintptr_t &slot : scoped)
       visit(slot);
@@ -50,9 +48,9 @@ private:
   template <class T> friend class Persistent;
   friend class HandleScope;
 
-  /* Both keep an element where it is while others come and go. Those of the deque do so at its end:
-   * a scope is all that has been added since it had a certain size. It has its memory in blocks, so
-   * that a new element hardly ever takes more than a store. */
+  /* In both, elements keep their addresses while others are added and removed. The deque changes
+   * only at its end: a scope is the part beyond a certain size. A deque's memory is in blocks, so a
+   * new element mostly costs one store. */
   std::deque<uintptr_t> scoped;
   std::list<uintptr_t> persistent;
   size_t open_scopes = 0;
@@ -87,7 +85,7 @@ public:
   HandleScope(const HandleScope &) = delete;
   HandleScope &operator=(const HandleScope &) = delete;
 
-  /* Closes the scope. What the handle refers to gets a handle in the scope around it:
+  /* Closes the scope. Returns a handle of the same object in the enclosing scope:
    * `return scope.escape(result);` */
   template <class T> Handle<T> escape(Handle<T> handle) {
     T REF *reference = handle.get();
@@ -128,7 +126,7 @@ private:
 
 /* ---- Calling managed code ---- */
 
-/* What is passed to managed code for an argument, and what C++ keeps of its result. */
+/* Converts an argument for managed code, and a result for C++. */
 template <class T> T passed(T value) { return value; }
 template <class T> T REF *passed(const Handle<T> &handle) { return handle.get(); }
 template <class T> T REF *passed(const Persistent<T> &persistent) { return persistent.get(); }
@@ -137,8 +135,7 @@ template <class T> T kept(T value) { return value; }
 template <class T> Handle<T> kept(T REF *reference) { return Handle<T>(reference); }
 
 /* Calls a managed function, which starts a row of managed frames. Handles among the arguments become
- * references when nothing else is left to evaluate; a reference that it returns becomes a handle
- * before anything else happens. */
+ * references after all arguments are evaluated; a returned reference becomes a handle at once. */
 template <class Result, class... Formal, class... Actual>
 auto call(Result (*function)(Formal...), const Actual &...actual) {
   static_assert(sizeof...(Formal) <= Row::ARGUMENTS_MAX, "managed_call passes four arguments");

@@ -1,7 +1,7 @@
-/* managed.c - the managed code: what the language that is embedded would be compiled to.
+/* managed.c - the managed code: the compiler's output for the embedded language.
  *
- * Two of its functions call C++ back, and have references in their frames while they wait. In
- * list_map one of them is derived: the address of the field in which the next cell will hang.
+ * Two of its functions call C++, and wait with references in their frames. In list_map one of them
+ * is derived: the address of the field for the next cell.
  */
 #include "numbers.h"
 #include "objects.h"

@@ -1,6 +1,6 @@
-/* objects.h - the objects of the heap and the managed functions, as managed code and C++ see them.
+/* objects.h - the objects of the heap and the managed functions, for managed code and C++.
  *
- * The layout of an object is what heap_allocate makes: data first, then references. */
+ * heap_allocate defines an object's layout: data first, then references. */
 #ifndef HANDLES_OBJECTS_H
 #define HANDLES_OBJECTS_H
 
@@ -36,7 +36,7 @@ uint64_t list_checksum(list_ref list, uint64_t checksum);
 struct tree_visitor;
 void tree_each(tree_ref tree, struct tree_visitor *visitor);
 
-/* A new list of what the function makes of each cell, in the same order. */
+/* A new list of the function's values for the cells, in the same order. */
 struct list_function;
 list_ref list_map(list_ref list, struct list_function *function);
 

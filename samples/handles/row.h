@@ -1,8 +1,8 @@
-/* row.h - a row of managed frames: the oldest was called by C++, and the youngest runs or calls C++.
+/* row.h - a row of managed frames: C++ called the oldest, and the youngest runs or calls C++.
  *
- * Between the rows of a stack lie frames of C++, which no stack map describes. A walk gets from row
- * to row by this chain, the youngest first: each row notes its end, the stack pointer at which C++
- * called managed code; and while managed code waits for C++, the frame that waits.
+ * Frames of C++, which have no stack maps, are between the rows of a stack. A walk gets from row to
+ * row by this chain, the youngest first. Each row notes its end, the stack pointer at which C++
+ * called managed code, and its waiting frame while managed code waits for C++.
  */
 #ifndef HANDLES_ROW_H
 #define HANDLES_ROW_H

@@ -1,6 +1,6 @@
 # samples/handles/rules.mk - builds the handles sample; included by samples/rules.mk. See samples/common/rules.mk.
 #
-# The C++ compiler is the one that goes with CC (clang-22: clang++-22), but for a CXX of the user's own.
+# The C++ compiler is CC's counterpart (clang-22: clang++-22), unless the user sets CXX.
 
 HANDLES := $(BUILD)/samples/handles.d
 SAMPLES += $(addprefix $(BUILD)/samples/,handles handles-raw)

@@ -1,6 +1,6 @@
 /* vm.cpp - the collector of a program in which managed code and C++ call each other.
  *
- * In the middle of it all the stack looks like this, the youngest frame first:
+ * During a collection the stack looks like this, the youngest frame first:
  *
  *   heap_allocate_for_frame, ...   C++: the collector. A Transition notes the frame of list_new
  *   list_new                       managed
@@ -11,11 +11,11 @@
  *   tree_each                      managed
  *   run, main                      C++
  *
- * The walk goes through each row of managed frames, from the frame that a Transition has noted to
- * the stack pointer at which C++ called the oldest one, and then goes on with the next row. Each row
- * must end there exactly: a frame of C++ in the middle of one was called without a Transition, and
- * hides managed frames. The use that C++ makes of the stack doesn't matter: its references are in
- * handles, and their slots are updated as well.
+ * The walk passes each row of managed frames, from the frame that a Transition has noted to the
+ * stack pointer at which C++ called the oldest one, and then continues with the next row. Each row
+ * must end exactly there: a frame of C++ within a row was called without a Transition, and hides
+ * managed frames. The walk skips frames of C++: references of C++ are in handles, and the collector
+ * updates their slots.
  */
 #include "vm.h"
 
@@ -31,7 +31,7 @@
 static stackpack_module modules[1];
 static stackpack_process process;
 static stackpack_walker walker;
-static stackpack_stack stack; /* the whole; each row ends earlier */
+static stackpack_stack stack; /* all of it; each row ends earlier */
 
 static struct copier copier;
 static Row *youngest;
@@ -70,7 +70,7 @@ void vm_close() {
 
 /* ---- Collecting ---- */
 
-/* The walk stands before the youngest frame of a row. */
+/* The walk is before the youngest frame of a row. */
 static void forward_row(stackpack_walk &walk) {
   stackpack_walk_answer answer;
   while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)))
@@ -90,7 +90,7 @@ static stackpack_stack bounds_of(const Row &row) { return {stack.low, row.end}; 
 
 static void forward_stack() {
   if (!youngest)
-    return; /* C++ allocates, and no managed code waits for it */
+    return; /* C++ allocates, with no managed frame on the stack */
   stackpack_walk walk;
   stackpack_context context = context_of(*youngest);
   stackpack_walk_start(&walk, &walker, bounds_of(*youngest), &context);
@@ -129,7 +129,7 @@ void *vm_allocate(uint64_t data_bytes, uint64_t references) {
   return copier_allocate(&copier, data_bytes, references, collect, nullptr);
 }
 
-/* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
+/* heap_allocate of heap.h jumps here; heap_allocate.S adds the frame of its caller. */
 extern "C" void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references,
                                          uintptr_t return_address, uintptr_t stack_pointer,
                                          uintptr_t frame_pointer) {

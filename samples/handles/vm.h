@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstdio>
 
-/* A call of C++ by managed code that hasn't returned yet: it notes in the youngest row (row.h) that
- * the calling frame waits. A function that is called by managed code has one as its first local
- * variable, made of the numbers that its stub has handed it (see entries.S). */
+/* Notes the calling frame in the youngest row (row.h) for the duration of a call of C++ by managed
+ * code. A function that managed code calls has one as its first local variable, made of the numbers
+ * from its stub (see entries.S). */
 class Transition {
 public:
   explicit Transition(waiting_frame frame);
@@ -23,14 +23,14 @@ public:
 void vm_open(size_t heap_bytes, bool stress);
 void vm_close();
 
-/* A new object, all zero, as heap_allocate of heap.h gives it; but it is called by C++, and vm_make
- * puts the reference into a handle at once. */
+/* A new object, all zero, as heap_allocate of heap.h makes it, but for C++. vm_make puts the
+ * reference into a handle at once. */
 void *vm_allocate(uint64_t data_bytes, uint64_t references);
 template <class T> Handle<T> vm_make(uint64_t data_bytes, uint64_t references) {
   return Handle<T>((T REF *)vm_allocate(data_bytes, references));
 }
 
-/* Writes what the collections did, a line for each figure. */
+/* Writes the collections' figures, one a line. */
 void vm_report(FILE *file);
 
 #endif

@@ -1,14 +1,14 @@
-/* jit.c - LLVM's JIT (ORC) with a memory manager that knows the sections' names.
+/* jit.c - LLVM's JIT (ORC) with a memory manager that gets the sections' names.
  *
- * A function goes from IR by way of rewrite-statepoints-for-gc to an object in memory, and ORC's
- * RTDyld layer links that. The layer asks for memory section by section, and then has applied the
- * relocations: so the code, `.llvm_stackmaps` and `.eh_frame` are there as bytes, and are opened and
- * added to the process before the function can be called.
+ * rewrite-statepoints-for-gc and the code generator turn a function's IR into an object in memory,
+ * and ORC's RTDyld layer links that. The layer requests memory section by section, and applies the
+ * relocations. Then the code, `.llvm_stackmaps` and `.eh_frame` are bytes in memory. They are
+ * opened and added to the process before the function can be called.
  *
  *   compile    object -> sections in one mapping -> stackpack_memory_open -> stackpack_process_add
- *   free       one stackpack_process_wait, stackpack_process_remove for each, then the mappings: when no
- *              thread is in the functions any more, nobody looks up their addresses. (A program that
- *              looks up any addresses, a profiler, waits once more.)
+ *   free       one stackpack_process_wait, stackpack_process_remove for each, then the mappings:
+ *              after all threads have left the functions, walks never look up their addresses. (A
+ *              program that looks up arbitrary addresses, a profiler, waits once more.)
  */
 #include "jit.h"
 
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MAPPING_SIZE = 1 << 16 }; /* of a function; most of it stays untouched */
+enum { MAPPING_SIZE = 1 << 16 }; /* of a function; most of it is never touched */
 
 struct jit_function {
   char *mapping;
@@ -75,7 +75,8 @@ static uint8_t *allocate_code(void *function, uintptr_t size, unsigned alignment
   return allocate(own, size, alignment, &own->code);
 }
 
-/* The whole name in a program is a sign for `stackpack pack` that it reads its own raw maps. */
+/* Only the start: `stackpack pack` takes the whole name for a sign that the program reads its raw
+ * maps. */
 static const char maps_start[] = ".llvm_";
 
 static uint8_t *allocate_data(void *function, uintptr_t size, unsigned alignment, unsigned number,
@@ -146,7 +147,7 @@ void jit_close(struct jit *jit) {
   LLVMShutdown();
 }
 
-/* An object in memory, of a module's IR with statepoints. */
+/* Compiles a module's IR, with statepoints, to an object in memory. */
 static LLVMMemoryBufferRef compile(struct jit *jit, const char *ir, const char *name) {
   LLVMContextRef context = LLVMContextCreate();
   LLVMMemoryBufferRef object;
@@ -165,7 +166,7 @@ static LLVMMemoryBufferRef compile(struct jit *jit, const char *ir, const char *
   return object;
 }
 
-/* From here on look-ups and walks know the function. */
+/* From here on look-ups and walks find the function. */
 static void add_maps(struct jit *jit, struct jit_function *function) {
   const struct stackpack_maps maps = {.bytes = function->maps.bytes,
                                       .size = function->maps.size,

@@ -1,20 +1,19 @@
-/* main.c - threads run managed code, of which most is compiled and freed meanwhile.
+/* main.c - threads run managed code, while most of it is compiled and freed.
  *
- * A thread starts a chain of steps. Each step is managed: a function that was compiled at run time,
- * or the one that was compiled ahead. Between two steps is native code, which chooses the next one
- * among the functions that live, and notes the value that its cell must have. So one stack has
- * frames of all three kinds:
+ * A thread starts a chain of steps. Each step is managed: a function compiled at run time, or the
+ * one compiled ahead of time. Between two steps, native code chooses the next one among the live
+ * functions, and notes the expected value of its cell. So one stack has frames of all three kinds:
  *
  *   heap_allocate    native: the collector
  *   step_7           compiled at run time: waits with a list
  *   next_step        native: no stack map, passed by unwind tables
- *   step_ahead       compiled ahead, packed
+ *   step_ahead       compiled ahead of time, packed
  *   next_step        native
  *   step_4711        compiled at run time
  *   managed_call     native: the stack's end
  *
- * The main thread compiles functions and frees the oldest ones. A thread that may be in one of them
- * is between stackpack_enter and stackpack_leave.
+ * The main thread compiles functions and frees the oldest ones. Other threads run functions only
+ * between stackpack_enter and stackpack_leave.
  */
 #include "bounds.h"
 #include "copier.h"
@@ -139,7 +138,7 @@ static struct live *compile_step(struct jit *jit, uint64_t number) {
   return live;
 }
 
-/* Takes functions out of the table, and frees them. */
+/* Takes functions out of `lives`, and frees them. */
 static void free_steps(struct jit *jit, uint64_t first, uint64_t count) {
   struct jit_function *functions[BATCH] = {0};
   struct live *taken[BATCH];

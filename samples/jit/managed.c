@@ -1,5 +1,5 @@
-/* managed.c - managed code that was compiled ahead of time: it makes a cell of the list itself, and
- * calls on, as compiled functions do.
+/* managed.c - managed code compiled ahead of time. Like the functions compiled at run time, it
+ * makes a cell of the list, and calls the next step.
  */
 #include "heap.h"
 #include "steps.h"

@@ -1,6 +1,6 @@
 # samples/jit/rules.mk - builds the jit sample; included by samples/rules.mk. See samples/common/rules.mk.
 #
-# It needs LLVM's headers and library for the machine that CC compiles for: another one's are named by JIT_INCLUDE and JIT_LLVM.
+# It needs LLVM's headers and library for the machine that CC compiles for. For a cross compiler, set JIT_INCLUDE and JIT_LLVM.
 # The program exports its names, for the compiled functions.
 
 JIT := $(BUILD)/samples/jit.d
@@ -21,6 +21,6 @@ $(BUILD)/samples/jit-raw: $(addprefix $(JIT)/,managed.o main.o jit.o) \
 		$(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o managed_call.o numbers.o options.o die.o) $(BUILD)/libstackpack.a
 	$(SAMPLE_LINK) -rdynamic -pthread $(JIT_LLVM)
 
-# Without --gc-entry: the call graph sees no code that comes later.
+# Without --gc-entry: the call graph lacks code compiled at run time.
 $(BUILD)/samples/jit: $(BUILD)/samples/jit-raw $(STACKPACK)
 	$(STACKPACK) pack --always -o $@ $<

@@ -1,5 +1,5 @@
-/* steps.h - the steps of a chain of calls. Each makes a list longer by one cell, and calls the next
- * one by way of native code, which chooses it.
+/* steps.h - the steps of a chain of calls. Each adds a cell to a list, and calls native code, which
+ * chooses and calls the next one.
  */
 #ifndef JIT_STEPS_H
 #define JIT_STEPS_H
@@ -18,10 +18,11 @@ typedef list_ref step(list_ref list, uint64_t depth);
 enum { AHEAD = 1000003 };
 step step_ahead;
 
-/* Native: chooses a step, and calls it. It is exported: compiled functions find it by its name. */
+/* Native: chooses a step, and calls it. Exported, because compiled functions refer to it by
+ * name. */
 __attribute__((visibility("default"))) step next_step;
 
-/* The value of the cell behind `number` others; UINT64_MAX: there is none. A GC leaf. */
+/* The value of the cell behind `number` others; UINT64_MAX: the list is shorter. A GC leaf. */
 uint64_t list_take(list_ref list, uint64_t number);
 
 #endif

@@ -1,12 +1,12 @@
 /* arrays.c - workload: arrays, walked by pointers to their elements while new objects are made.
  *
- * Compilers turn `array[i]` in a loop into a pointer that is stepped, so in optimised code pointers
- * into the middle of an object, or one element past its end, are the rule. If such a one lives
- * across a call that collects, the stack map lists it with its base: the collector moves the object
- * that starts at the base and moves the derived pointer by as much.
+ * Compilers turn `array[i]` in a loop into a pointer that steps through the array, so optimised
+ * code often has pointers into the middle of an object, or one element past its end. If such a
+ * pointer is live across a call that collects, the stack map lists it with its base: the collector
+ * moves the object that starts at the base, and moves the derived pointer by the same distance.
  *
- * Here several derived references of one base are alive at once, there are derived references with
- * different bases in one frame, and some whose base changes from one turn of a loop to the next.
+ * Here one base has several live derived references, one frame has derived references with
+ * different bases, and the base of some changes from one turn of a loop to the next.
  */
 #include "heap.h"
 #include "workload.h"

@@ -1,9 +1,8 @@
-/* collector.c - the collector: what the allocator does when a space is full.
+/* collector.c - the collector, called by the allocator when a space is full.
  *
- * The objects that can still be reached move to the other space (see copier.c). What is reached
- * starts at the roots, and these are on the stack only: the workload keeps no reference elsewhere.
- * A collector for a language with global variables would forward those as well, next to the call of
- * stack_update.
+ * A collection moves all reachable objects to the other space (see copier.c). Only the stack has
+ * roots: the workload keeps all its references there. A collector for a language with global
+ * variables would forward these as well, next to the call of stack_update.
  */
 #include "collector.h"
 
@@ -26,8 +25,8 @@ void heap_close(void) {
   copier_close(&copier);
 }
 
-/* `frame`: the struct waiting_frame of the allocation. Most allocations don't collect: so only here
- * a walk's start is made of it. */
+/* `frame`: the struct waiting_frame of the allocation. Only an allocation that collects makes a
+ * walk's start of it. */
 static void collect(const void *frame) {
   const struct stackpack_context context = waiting_context(*(const struct waiting_frame *)frame);
   copier_start(&copier);
@@ -35,7 +34,7 @@ static void collect(const void *frame) {
   copier_finish(&copier);
 }
 
-/* What heap_allocate of heap.h comes to: heap_allocate.S adds the frame of its caller. */
+/* heap_allocate of heap.h jumps here; heap_allocate.S adds the frame of its caller. */
 void *heap_allocate_for_frame(uint64_t data_bytes, uint64_t references, uintptr_t return_address,
                               uintptr_t stack_pointer, uintptr_t frame_pointer);
 

@@ -1,7 +1,7 @@
-/* collector.h - the heap as the program around the workload sees it.
+/* collector.h - the heap's interface for the program around the workload.
  *
- * Two files implement it: collector.c, which moves objects, and plain.c, which hands out memory and
- * never takes it back. The workload itself sees heap.h only.
+ * Two files implement it: collector.c moves objects; plain.c allocates memory, and frees it at the
+ * end. The workload sees only heap.h.
  */
 #ifndef SEMISPACE_COLLECTOR_H
 #define SEMISPACE_COLLECTOR_H
@@ -15,10 +15,10 @@
 void heap_open(size_t bytes, bool stress);
 void heap_close(void);
 
-/* Runs managed code: workload(size). Managed code is entered nowhere else. */
+/* Runs managed code: workload(size). This is the only way into managed code. */
 uint64_t heap_run(uint64_t (*workload)(uint64_t size), uint64_t size);
 
-/* Writes what the collections did, a line for each figure. */
+/* Writes the collections' figures, one a line. */
 void heap_report(FILE *file);
 
 #endif

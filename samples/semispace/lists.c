@@ -1,13 +1,13 @@
 /* lists.c - workload: linked lists, and deep recursion.
  *
- * A list is copied by a function that calls itself for the rest before it makes its own cell. At
- * the last cell the stack is as deep as the list is long, thousands of frames, and every one of
- * them waits with a reference. From there on each allocation may move all that those frames refer
- * to. Then the frames return one by one, and each goes on with what the collector put into its
- * slots.
+ * A list is copied by a function that first calls itself for the rest, and then makes its own cell.
+ * At the last cell the stack has a frame for each cell, thousands of them, and every frame waits
+ * with a reference. From there on each allocation may move all objects of these frames. Then the
+ * frames return one by one, and each continues with the references that the collector has written
+ * into its slots.
  *
- * Merging sorts the same way, with two references in each frame and other ones on each path.
- * Insertion keeps a derived reference, as in trees.c, but over two allocations in a row.
+ * Merging recurses the same way, with two references in each frame and different ones on each path.
+ * Insertion keeps a derived reference, as in trees.c, but across two allocations in a row.
  */
 #include "heap.h"
 #include "workload.h"
@@ -41,7 +41,7 @@ static list_ref list_copy(list_ref list) {
   return list_new(list->value, next);
 }
 
-/* A new list of the values of both, which are in ascending order. */
+/* A new list of the values of two ascending lists. */
 static list_ref list_merge(list_ref left, list_ref right) {
   if (!left || !right)
     return list_copy(left ? left : right);
@@ -67,7 +67,7 @@ static list_ref list_sort(list_ref list, uint64_t length) {
   return list_merge(left, right);
 }
 
-/* Inserts the value twice into an ascending list whose first cell is no element but its head. */
+/* Inserts the value twice into an ascending list, whose first cell is a head without a value. */
 static void list_insert_twice(list_ref head, uint64_t value) {
   list_ref REF *link = &head->next;
   while (*link && (*link)->value < value)

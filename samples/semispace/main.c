@@ -1,7 +1,6 @@
 /* main.c - runs the workloads one after the other and prints their checksums.
  *
- * It is plain C and holds no references: a workload returns a number. heap_run is the way into
- * managed code.
+ * It is plain C without references: a workload returns a number. heap_run calls managed code.
  */
 #include "collector.h"
 #include "options.h"

@@ -1,7 +1,7 @@
-/* plain.c - the heap of the build that is plain C: calloc, and nothing is freed before the end.
+/* plain.c - the heap of the plain C build: calloc, and all blocks are freed at the end.
  *
- * No object moves and none goes away here, so this build can't be wrong about references. What it
- * prints is the truth for the other ones.
+ * Objects stay in place until the end, so all references stay valid. The output of this build is
+ * the expected output of the other ones.
  */
 #include "collector.h"
 #include "die.h"

@@ -24,7 +24,7 @@ $(SEMISPACE)/plain/%.o: samples/semispace/%.c
 
 -include $(wildcard $(SEMISPACE)/plain/*.d)
 
-# What all builds share, what those with a collector share, and what is of the plain one.
+# The objects of all builds, of the builds with a collector, and of the plain one.
 SEMISPACE_ALL := $(SEMISPACE)/main.o $(addprefix $(SAMPLE_COMMON)/,numbers.o options.o die.o)
 SEMISPACE_COLLECTOR := $(addprefix $(SEMISPACE)/,collector.o stack.o) \
   $(addprefix $(SAMPLE_COMMON)/,bounds.o copier.o heap_allocate.o managed_call.o) $(BUILD)/libstackpack.a

@@ -1,6 +1,6 @@
 /* stack.c - walks the stack and updates the references in it.
  *
- * Seen from a collection, the stack is a row of calls that have not returned yet:
+ * During a collection, the stack is a row of calls that have yet to return:
  *
  *   main, stack_run    C, not managed: no stack map. The walk ends here.
  *   trees_run          managed: waits for tree_build
@@ -8,16 +8,17 @@
  *   tree_build         managed: waits for heap_allocate. The walk starts here.
  *   heap_allocate ...  C: the collector itself
  *
- * The return address of each call is the key of a record. The record says how large the frame is,
- * which leads to the caller's frame and the next return address; and it lists pairs of locations,
- * base and derived: the spill slots of the references that the function goes on with after the
- * call. stackpack_walk_next does the first, stackpack_walk_update the second: an object is known by
- * its base, and a derived reference keeps its distance from it.
+ * The return address of each call is the key of a record. The record has the size of the frame, by
+ * which stackpack_walk_next finds the caller's frame and the next return address. It also lists
+ * pairs of locations, base and derived: the spill slots of the references that the function uses
+ * after the call. stackpack_walk_update forwards the object at each base, and keeps the distance of
+ * the derived reference.
  *
- * The end of a walk is the stack pointer at which stack_run called the oldest managed function, and
- * STACKPACK_WALK_END is the only answer that says so. STACKPACK_WALK_AT_NATIVE isn't success: a
- * frame of C may be called by managed code, whose references would be lost. Here managed code calls
- * nothing that calls managed code again, and stack_run sees to that. (samples/handles does.)
+ * The end of a walk is the stack pointer at which stack_run called the oldest managed function.
+ * Only the answer STACKPACK_WALK_END means that the walk got there. STACKPACK_WALK_AT_NATIVE is an
+ * error: managed code may have called that frame of C, and its references would be lost. In this
+ * sample, C functions that managed code calls never call managed code: stack_run enforces it. (In
+ * samples/handles they do.)
  */
 #include "stack.h"
 
@@ -27,11 +28,11 @@
 
 #include <inttypes.h>
 
-/* One managed module, the program itself. Shared libraries without stack maps don't count. */
+/* One managed module, the program itself. Shared libraries without stack maps take no place. */
 static struct stackpack_module modules[1];
 static struct stackpack_process process;
 
-/* Recursion meets the same return addresses again and again. */
+/* With recursion, return addresses recur. */
 enum { CACHE_SHIFT = 7 };
 static uint64_t cache_memory[(STACKPACK_CACHE_LINE << CACHE_SHIFT) / sizeof(uint64_t)];
 static struct stackpack_cache cache;

@@ -1,13 +1,13 @@
 /* stack.h - the references that wait in the frames of managed functions.
  *
- * This is the part of a collector that stackpack is for, and the one to copy from.
+ * This is the part of a collector that uses stackpack, and the one to copy from.
  */
 #ifndef SEMISPACE_STACK_H
 #define SEMISPACE_STACK_H
 
 #include "stackpack.h"
 
-/* What was seen so far. */
+/* Counts over all collections. */
 struct stack_counts {
   uint64_t frames;
   uint64_t deepest; /* the most frames of one walk */
@@ -19,13 +19,13 @@ struct stack_counts {
 void stack_open(void);
 void stack_close(void);
 
-/* Runs managed code, and returns workload(size). The stack pointer of this call is the stack's end
- * for walks. Managed code must not lead here again. */
+/* Runs managed code, and returns workload(size). The stack pointer of this call is the end of all
+ * walks. Functions that managed code calls must never call this. */
 uint64_t stack_run(uint64_t (*workload)(uint64_t size), uint64_t size);
 
-/* Updates every reference in the frame of the given context and in those of its callers, up to the
- * call of the workload by stack_run. forward(heap, base) is where the object of a base
- * reference is now: the collector's part. */
+/* Updates every reference in the context's frame and its callers' frames, up to the call of the
+ * workload by stack_run. The collector's forward(heap, base) returns the new address of the object
+ * at a base. */
 void stack_update(const struct stackpack_context *context, stackpack_forward *forward, void *heap,
                   struct stack_counts *counts);
 

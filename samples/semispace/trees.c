@@ -1,13 +1,13 @@
 /* trees.c - workload: binary trees.
  *
- * Perfect trees are built bottom up, so that while the right half is built the left half is
- * reachable from the stack alone: one missed slot and half a tree is gone. One tree lives through
- * it all, many others die young.
+ * Perfect trees are built bottom up: while the right half is built, the left half is reachable only
+ * from the stack, and one missed slot loses half a tree. One tree lives through the whole workload,
+ * many others die young.
  *
  * The search tree is the classic use of a derived reference. An insertion walks down with `link`,
- * the address of the field in which the next node hangs, and allocates while it holds that address.
- * `link` points into an object whose start is in no variable of the program, so LLVM carries a
- * second value beside it, the base, through every turn of the loop.
+ * the address of the field for the next node, and allocates while it holds that address. `link`
+ * points into an object whose start is in no variable of the program, so LLVM carries a second
+ * value, the base, through every turn of the loop.
  */
 #include "heap.h"
 #include "workload.h"
@@ -48,8 +48,8 @@ static void tree_count(tree_ref root, uint64_t key) {
   (*link)->count++;
 }
 
-/* Hangs a new perfect tree where the path, taken bit by bit, first leads out of the tree. `link`
- * waits while many objects are allocated, and what it was derived from isn't used any more. */
+/* Hangs a new perfect tree where the path, taken bit by bit, first leaves the tree. `link` waits
+ * during many allocations, and the function no longer uses its base. */
 static void tree_graft(tree_ref root, uint64_t path) {
   tree_ref REF *link = &root->left;
   for (; *link; path >>= 1)
@@ -58,8 +58,8 @@ static void tree_graft(tree_ref root, uint64_t path) {
   *link = graft;
 }
 
-/* In order of keys for a search tree. It only reads: no call of it needs a record, though it takes
- * a reference. The compiler doesn't know that; `stackpack pack` finds it out. */
+/* In order of keys for a search tree. It only reads, so its calls need no records, although they
+ * pass a reference. The compiler can't see that; `stackpack pack` can. */
 static uint64_t tree_checksum(tree_ref tree, uint64_t checksum) {
   if (!tree)
     return checksum;

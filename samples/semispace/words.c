@@ -1,8 +1,8 @@
 /* words.c - workload: a text is cut into words, and a hash table counts them.
  *
- * The scanner's cursor is a derived reference to a character, and lives while the word before it is
- * copied, looked up and perhaps entered, and while the table grows. The objects are of every shape:
- * data only (texts), references only after a length (the table's chains), and a mixture (entries).
+ * The scanner's cursor is a derived reference to a character. It is live while the word before it
+ * is copied, looked up and perhaps entered, and while the table grows. The objects have every
+ * shape: only data (texts), a length and references (the table's chains), and a mixture (entries).
  */
 #include "heap.h"
 #include "workload.h"

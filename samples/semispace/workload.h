@@ -1,11 +1,11 @@
-/* workload.h - the programs whose references the collector must find, and what they share.
+/* workload.h - the managed programs, and their common declarations.
  *
- * Each workload builds and changes a data structure of its own and boils it down to a checksum that
- * depends on every value and on the order of values, never on an address. So all builds of the
- * sample must print the same, however often objects moved. `size` scales the work: 1 is the least.
+ * Each workload builds and changes a data structure, and reduces it to a checksum over every value
+ * and their order, independent of addresses. So all builds of the sample must print the same, for
+ * any number of collections. `size` scales the work: 1 is the least.
  *
- * They are written as a compiler would like to have them, with loops that step through an array by
- * pointer and hold that pointer while they allocate, because that is what makes derived references.
+ * Their loops step through arrays by pointer, and hold the pointer while they allocate, as in
+ * optimised code: this makes derived references.
  */
 #ifndef SEMISPACE_WORKLOAD_H
 #define SEMISPACE_WORKLOAD_H

@@ -4,7 +4,7 @@
  * void native_nap(void);
  * void native_wait_for_end(void);
  *
- * Each goes on in C, in a function of native.c with the frame as arguments.
+ * Each jumps to a C function in native.c, with the frame as arguments.
  */
 #include "enter.inc"
 

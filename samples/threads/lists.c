@@ -1,12 +1,12 @@
-/* lists.c - the managed code, which each thread runs on its own stack.
+/* lists.c - the managed code, run by each thread on its own stack.
  *
- * Lists are made, sorted and given to other threads by way of the board. Each list is checked in
- * the end by whoever has it then, and a checksum depends on every value and on their order, so it
- * doesn't matter who. A list is reachable from one thread's stack, or from the board; the cells of
- * one that has gone from thread to thread lie among all the others.
+ * Threads make and sort lists, and exchange them on the board. The last owner of a list computes
+ * its checksum, over every value and their order, so the sum is independent of the owners. A list
+ * is reachable from one thread's stack, or from the board. The cells of a list that has gone from
+ * thread to thread are scattered among all the others.
  *
- * There is a poll in each loop and each function, and most of them meet references that are in use:
- * `link` in list_merge is a derived one, which points at a field of another cell in each turn.
+ * There is a poll in each loop and each function, and most polls meet live references: `link` in
+ * list_merge is derived, and points to a field of another cell in each turn.
  */
 #include "managed.h"
 #include "numbers.h"
@@ -34,7 +34,7 @@ static list_ref list_random(uint64_t length, uint64_t number) {
   return list;
 }
 
-/* Two ascending lists become one: the cells stay, and only their links change. */
+/* Joins two ascending lists: the cells stay, and only their links change. */
 static list_ref list_merge(list_ref left, list_ref right) {
   list_ref head = list_new(0, 0);
   list_ref REF *link = &head->next;

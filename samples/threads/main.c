@@ -1,7 +1,7 @@
-/* main.c - starts the threads, and checks what they have computed.
+/* main.c - starts the threads, and checks their result.
  *
- * The sum of all lists' checksums doesn't depend on how the threads met. So it can be computed
- * without threads, lists and a collector, too: with arrays and qsort.
+ * The sum of all lists' checksums is independent of the threads' meetings. So main.c also computes
+ * it without threads, lists and a collector, with arrays and qsort.
  */
 #include "die.h"
 #include "managed.h"
@@ -21,7 +21,7 @@ struct options {
   bool stress, statistics;
 };
 
-/* A thread's work, and what came out. */
+/* A thread's work, and its result. */
 struct job {
   pthread_t id;
   const struct options *options;
@@ -50,8 +50,8 @@ static void start_job(struct job *job) {
     die("cannot start a thread");
 }
 
-/* The first job is the one that is parked: it is in native code before the others start, and goes
- * on when they have ended. */
+/* The first job is parked: it is in native code before the others start, and continues when they
+ * have ended. */
 static uint64_t run_jobs(struct job *jobs, uint64_t count) {
   start_job(&jobs[0]);
   native_await_waiter();

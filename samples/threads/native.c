@@ -1,10 +1,10 @@
 /* native.c - the native functions that managed code calls.
  *
- * There are three sorts. A GC entry that collects, or waits for a collection, gets the frame that
- * called it by way of its stub. So does one that goes away for long: it notes the frame, stops
- * running, does its work without touching a reference, and becomes a running thread again before it
- * returns. The third is a GC leaf, which is short and runs all the time, so that it may handle
- * references: no collection can happen before it has returned.
+ * There are three kinds. A GC entry that collects, or waits for a collection, gets its caller's
+ * frame from its stub. A GC entry that takes long gets it, too: it notes the frame, stops running,
+ * does its work without touching a reference, and becomes a running thread again before it returns.
+ * A GC leaf is short and runs all the time, so it may handle references: collections wait for its
+ * return.
  */
 #include "native.h"
 
@@ -47,7 +47,7 @@ void native_nap_for_frame(uintptr_t return_address, uintptr_t stack_pointer,
   world_leave_native();
 }
 
-/* As a thread waits in poll(2), or for a lock of the operating system. */
+/* Stands for a wait in poll(2), or for a lock of the operating system. */
 static struct {
   pthread_mutex_t lock;
   pthread_cond_t changed;
@@ -82,14 +82,14 @@ void native_end(void) { change_end(&end.has_ended); }
 
 /* ---- A GC leaf ---- */
 
-/* What is on the board is reachable though it is on no stack: the collector finds the board's slots
- * in this section, or, once the program is packed, in its table. */
+/* The board's references are roots outside the stacks. The collector finds the board's slots in
+ * this section, or in the table of a packed program. */
 static uintptr_t board[BOARD_SLOTS];
 __attribute__((section("gc_roots"), used)) static uintptr_t *const board_roots[BOARD_SLOTS] = {
     &board[0], &board[1], &board[2], &board[3]};
 
-/* Threads exchange without a lock. What one has written into a list's cells, another reads: hence
- * the order (acquire and release). */
+/* Threads exchange without a lock. Acquire and release order one thread's writes to a list's cells
+ * before another's reads. */
 reference board_exchange(uint64_t slot, reference put) {
   pause_sometimes();
   return (reference)__atomic_exchange_n(&board[slot], (uintptr_t)put, __ATOMIC_ACQ_REL);

@@ -1,10 +1,9 @@
-/* native.h - what native code of the sample adds to the runtime: a board for references, and a
- * function that waits for the other threads to end. What managed code sees of it is in
- * managed.h. */
+/* native.h - the native side of native_wait_for_end. managed.h declares the functions for managed
+ * code: that one, a nap, and the board for references. */
 #ifndef THREADS_NATIVE_H
 #define THREADS_NATIVE_H
 
-/* Waits until a thread is in native_wait_for_end; and lets it go on. */
+/* Wait until a thread is in native_wait_for_end, and let it return. */
 void native_await_waiter(void);
 void native_end(void);
 

@@ -1,15 +1,15 @@
 /* poll.h - safepoint polls; to be included once in each file of managed code.
  *
- * A poll is what stops a thread that doesn't allocate: else one loop over a long list could keep
- * all other threads waiting. LLVM's pass place-safepoints puts a copy of gc.safepoint_poll at the
- * start of each function and into each loop that isn't known to be short. It is written in C here,
- * under the name that the pass looks for. Nearly always it comes to one load and one branch that
- * isn't taken. Otherwise the thread calls safepoint_wait: a GC entry, before which it leaves its
- * references where the stack map says.
+ * A poll stops a thread between allocations: otherwise one loop over a long list could keep all
+ * other threads waiting. LLVM's pass place-safepoints puts a copy of gc.safepoint_poll at the start
+ * of each function and into each loop, except provably short ones. This is the function, in C,
+ * under the name that the pass looks for. It mostly costs one load and one untaken branch. When
+ * polls are armed, the thread calls safepoint_wait, a GC entry, with its references in the
+ * locations of the stack map.
  *
- * It has no debug information. The pass inlines calls that come from no line of the source, and
- * LLVM's verifier refuses a function of which some instructions claim to be of another one, but
- * aren't said to be inlined from it.
+ * The function has no debug information: the pass inlines calls without a source line, and LLVM's
+ * verifier refuses a function if some instructions have another function's debug location, but no
+ * inlined-at location.
  */
 #ifndef THREADS_POLL_H
 #define THREADS_POLL_H

@@ -1,17 +1,18 @@
-/* roots.c - walks the stack of a stopped thread, and knows the roots that are on none. This is the
- * file to copy from.
+/* roots.c - walks the stack of a stopped thread, and updates global roots. This is the file to copy
+ * from.
  *
- * A thread that waits has noted its youngest managed frame. Those of its callers follow, up to the
- * stack pointer at which C called managed code (thread_run). The walk must get there: at any other
- * answer frames are missing, a frame of C included. The stack is another thread's, so a mistake in
- * a return address could lead anywhere; the walk stays within the stack's bounds, and the program
- * ends with one line.
+ * A waiting thread has noted its youngest managed frame. A walk goes from there through its
+ * callers, up to the stack pointer at which C called managed code (thread_run). It must get there:
+ * with any other answer, such as one for a frame of C, frames are missing. A wrong return address
+ * on another thread's stack could send the walk anywhere; the walk stays within the stack's bounds,
+ * and the program ends with a message.
  *
- * A thread that has no managed frame, as it has just started, has nothing to walk. Any other has at
- * least one: if the walk finds none, the noted frame is wrong, and its roots were missed.
+ * A thread without a managed frame, such as one that has just started, has nothing to walk. Any
+ * other has at least one: a walk that finds none has started at a wrong frame, and missed its
+ * roots.
  *
- * Variables that hold references, global roots, are listed by the program itself, in a section of
- * that purpose. `stackpack pack --global-roots` moves the list into the packed table.
+ * The program lists its global roots, variables that hold references, in a section. `stackpack pack
+ * --global-roots` moves the list into the packed table.
  */
 #include "roots.h"
 
@@ -20,12 +21,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* One managed module, the program itself, mostly; of which the first is used for global roots. */
+/* Mostly one, the program itself. Global roots are read from the first. */
 static struct stackpack_module *modules;
 static struct stackpack_process process;
 static const struct stackpack_walker walker = {.process = &process};
 
-/* Where there are more modules than places, the process says how many places it needs. */
+/* If there are more modules than places, the process gives the number of modules. */
 void roots_open(void) {
   enum stackpack_error error = STACKPACK_TOO_MANY_MODULES;
   for (size_t count = 1; error == STACKPACK_TOO_MANY_MODULES;
@@ -62,7 +63,7 @@ void roots_of_thread(struct thread *thread, struct copier *copier) {
   thread->frames += walk.managed_frames;
 }
 
-/* The array in the section gc_roots: by the linker. */
+/* The linker defines the bounds of the section gc_roots. */
 extern const char __start_gc_roots[], __stop_gc_roots[];
 
 void roots_of_globals(struct copier *copier) {

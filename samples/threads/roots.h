@@ -1,4 +1,4 @@
-/* roots.h - where the references are that the collector starts from. */
+/* roots.h - the roots: references on the threads' stacks and in global variables. */
 #ifndef THREADS_ROOTS_H
 #define THREADS_ROOTS_H
 
@@ -9,7 +9,7 @@
 void roots_open(void);
 void roots_close(void);
 
-/* Forwards every reference on the stack of a thread that waits. */
+/* Forwards every reference on the stack of a waiting thread. */
 void roots_of_thread(struct thread *thread, struct copier *copier);
 
 /* Forwards every reference in a global root. */

@@ -13,8 +13,7 @@
 #include <sched.h>
 #include <time.h>
 
-/* What polls look at. Managed code reads it without the lock: it may see it late, at the next poll.
- */
+/* Polls read it without the lock: managed code may see a change late, at the next poll. */
 int safepoint_armed;
 
 static struct {
@@ -61,7 +60,7 @@ static void start_running(void) {
   world.running++;
 }
 
-/* Nothing runs now. */
+/* All threads are stopped now. */
 static void move_everything(void) {
   copier_start(&world.copier);
   for (struct thread *thread = world.threads; thread; thread = thread->next)
@@ -70,8 +69,8 @@ static void move_everything(void) {
   copier_finish(&world.copier);
 }
 
-/* Collects, or waits until another thread has done so. Whether it was this one: then nobody else
- * has run since. */
+/* Collects, or waits until another thread has done so. True if this thread collected: then it is
+ * the only one that has run since. */
 static bool collect(struct waiting_frame frame) {
   bool is_collector = !world.collecting;
   if (is_collector) {

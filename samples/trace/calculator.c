@@ -1,6 +1,6 @@
 /* calculator.c - managed code: a formula in prefix notation is calculated by recursion.
  *
- * An optimiser puts most of these functions into their callers; the trace has all of them.
+ * The optimiser inlines most of these functions; the trace has all of them.
  */
 #include "calculator.h"
 

@@ -7,7 +7,7 @@
 /* The value of a formula in prefix notation: "+ 1 / 6 2". */
 uint64_t calculate(const char *formula);
 
-/* Throws an exception: it prints the stack, and doesn't return. */
+/* Throws an exception: prints the stack, and never returns. */
 void exception_throw(const char *message) __attribute__((noreturn));
 
 #endif

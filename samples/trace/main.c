@@ -1,10 +1,10 @@
-/* main.c - calculates formulas, and catches what managed code throws.
+/* main.c - calculates formulas, and catches managed code's exceptions.
  *
  *   trace '+ 1 / 6 - 2 2'
  *
- * The exception's trace has functions, files and lines, also when the program is stripped:
- * `stackpack pack --source=lines` has put them into the packed table. The frames are those of a
- * walk as a collector makes it; it prints nothing of main and of what is below it.
+ * The exception's trace has functions, files and lines, even in a stripped program: `stackpack pack
+ * --source=lines` has put them into the packed table. The trace walks the stack like a collector,
+ * and ends before main.
  */
 #include "bounds.h"
 #include "calculator.h"
@@ -27,7 +27,7 @@ static void write_out(void *closure, const char *text, size_t size) {
   fwrite(text, 1, size, closure);
 }
 
-/* Why a trace has addresses only: NULL, if it has positions. */
+/* The reason for a trace of addresses only; NULL if the table has positions. */
 static const char *lack_of_positions(const struct stackpack_record *record, void *space,
                                      size_t size) {
   struct stackpack_sources sources;
@@ -41,8 +41,8 @@ static const char *lack_of_positions(const struct stackpack_record *record, void
   }
 }
 
-/* What exception_throw of calculator.h comes to. The names of frames need space, and an exception may
- * be "out of memory": so the space is there before. */
+/* The stub of exception_throw (calculator.h) jumps here. Names of frames need space, and an
+ * exception may be "out of memory": so the space is static. */
 _Noreturn void exception_throw_at(const char *message, uintptr_t return_address,
                                   uintptr_t stack_pointer, uintptr_t frame_pointer);
 

@@ -1,40 +1,40 @@
-/* types_pass.cpp - tells stackpack the types of functions and of indirect calls: an LLVM pass, for clang's -fpass-plugin, and an
- * example for frontends.
+/* types_pass.cpp - an LLVM pass that gives stackpack the types of functions and of indirect calls: for clang's -fpass-plugin, and as
+ * an example for frontends.
  *
- * To which functions may `p->free(x)` lead? Machine code doesn't say, so stackpack takes every function whose address is taken. A
- * frontend knows more: the pointer comes from the field `free` of one struct, and few functions are ever stored there. This pass
- * finds that out for C, a module at a time. It looks at places where pointers to functions are kept:
+ * Which functions may `p->free(x)` call? From machine code alone, stackpack has to assume every function whose address is taken. A
+ * frontend has more information: the pointer comes from the field `free` of one struct, and few functions are ever stored there.
+ * This pass collects it for C, a module at a time. It tracks places where pointers to functions are kept:
  *
- *   - a field of a struct, by the struct's name and the field's offset, whichever object it is of;
- *   - a variable of the program's, or of a function;
+ *   - a field of a struct, by the struct's name and the field's offset, in any object;
+ *   - a global or local variable;
  *   - a parameter, or the result, of a static function.
  *
- * A place is a type, and so is what is `elsewhere`: for each signature (LLVM's type of a function, in which all compatible types of C
- * are the same), and for all of them. The rules:
+ * Each place is a type. `elsewhere` is a type for each signature (LLVM's type of a function, the same for all compatible types of C),
+ * and one for all signatures. The rules:
  *
- *   1. A function that is stored to a place has the place's type. One whose address is used in any other way is elsewhere.
- *   2. A place to which another one's value is copied includes that. One to which any other value is stored (what a function that isn't
- *      static is given, or returns; what is loaded from nowhere that is known) includes all that is elsewhere.
+ *   1. A function stored to a place has the place's type. A function whose address is used in any other way is elsewhere.
+ *   2. A place that gets another place's value includes that place. A place that gets any other value (an argument or a result of a
+ *      function that isn't static; a value loaded from outside of all places) includes all functions elsewhere.
  *   3. Elsewhere includes a place whose value is used in any other way than to be called, compared, or followed as a pointer to data.
- *      If a place's own address is used otherwise than to load and store pointers, each includes the other.
- *   4. What is loaded or stored by a pointer that was counted from a struct's start (offsetof) may come from any place, or go to any.
- *   5. A call by what was loaded from places has a type that includes these. Any other call by a pointer leads elsewhere, to functions of
- *      the call's signature.
+ *      If a place's own address is used for more than to load and store pointers, each includes the other.
+ *   4. A pointer computed in bytes from a struct's start (offsetof) may load from any place, and store to any place.
+ *   5. A call of a value loaded from places has a type that includes these. Any other call of a pointer leads elsewhere, to functions
+ *      of the call's signature.
  *
- * Which functions a type has is written to .stackpack.types, what it includes to .stackpack.subtypes, which aren't loaded: stackpack(1) has the format, under
- * SAFEPOINTS THAT NO COLLECTION CAN REACH. The linker joins what all modules say.
+ * The section .stackpack.types has the functions of each type, and .stackpack.subtypes has the types that a type includes. Neither is
+ * loaded. stackpack(1) has the format, under SAFEPOINTS THAT NO COLLECTION CAN REACH. The linker joins the sections of all modules.
  *
- * A call gets its type where the pipeline starts, by the attribute "statepoint-id". What makes the statepoint
- * (rewrite-statepoints-for-gc) takes it along into the stack map's record, whatever inlines or clones the call. A function's types
- * are metadata, and are written at the end, of functions that are left; one that an optimisation makes has none, so that every
- * pointer may lead there. A call without prototype has a variable number of arguments in LLVM: it gets no type.
+ * A call gets its type at the start of the pipeline, as the attribute "statepoint-id". The attribute stays when the call is inlined or
+ * cloned, and rewrite-statepoints-for-gc copies it to the stack map's record. A function's types are metadata, and the end of the
+ * pipeline writes them for the remaining functions. A function made by an optimisation has no types, so every pointer may lead to it.
+ * A call without prototype has a variable number of arguments in LLVM: it gets no type.
  *
- * What it takes as given is what C says, and that all of the program was compiled with this pass:
+ * The pass assumes the rules of C, and that all of the program was compiled with it:
  *
  *   - A function is called by a pointer to a compatible type.
- *   - What is stored in a struct is read as the same field of the same struct (effective types, ISO C 6.5). A copy of the whole is
- *     one, too, however it is made. Not so: to read a field by way of another struct with an equal start, of another member of a union of
- *     structs, or by a counted pointer that was kept in a variable first.
+ *   - A value stored in a struct is read as the same field of the same struct (effective types, ISO C 6.5), or in a copy of the whole
+ *     struct. A program must not read a field through another struct with an equal start, through another member of a union of
+ *     structs, or by a computed pointer that was kept in a variable first.
  *   - A struct has the same name in all modules.
  */
 #include "llvm/ADT/StringExtras.h"
@@ -60,18 +60,18 @@ using namespace llvm;
 
 namespace {
 
-using Place = std::string; /* "" for none that is known */
+using Place = std::string; /* "": unknown */
 using Places = std::set<Place>;
 
-constexpr const char *ANY_ELSEWHERE = "elsewhere"; /* all that are there */
-constexpr const char *LEAKED = "leaked";           /* those that came there from places */
-constexpr const char *ANYWHERE = "anywhere";       /* what may be stored to any place */
-constexpr const char *EVERYTHING = "everything";   /* what may be loaded from any place */
-constexpr const char *IN_UNION = "union";          /* no place, but elsewhere */
-constexpr const char *NO_VALUE = "none";           /* of functions that are only called by name */
+constexpr const char *ANY_ELSEWHERE = "elsewhere"; /* all functions there */
+constexpr const char *LEAKED = "leaked";           /* those from places */
+constexpr const char *ANYWHERE = "anywhere";       /* for a store to any place */
+constexpr const char *EVERYTHING = "everything";   /* for a load from any place */
+constexpr const char *IN_UNION = "union";          /* counts as elsewhere */
+constexpr const char *NO_VALUE = "none";           /* of functions only called by name */
 
-/* 31 bits: LLVM 18 keeps no more than 32 of an ID, and the one that statepoints have by default isn't among these. Two types of one
- * number are taken for one. */
+/* 31 bits: LLVM 18 keeps only 32 bits of an ID, and the statepoints' default ID is larger. Two types with one number count as
+ * one. */
 uint64_t numberOf(const std::string &type) { return xxh3_64bits(type) & INT32_MAX; }
 
 /* A type as text, without the names of structs, which differ between modules. */
@@ -111,7 +111,7 @@ uint64_t sizeOf(const DIType *type) {
   return type ? type->getSizeInBits() / 8 : 0;
 }
 
-/* The member of a struct that has an offset; NULL if none has, or it is no whole bytes. */
+/* The member of a struct at an offset; NULL if there is none, or it is a bit-field. */
 const DIDerivedType *memberAt(const DICompositeType *structure, uint64_t offset) {
   for (const DINode *node : structure->getElements()) {
     const auto *member = dyn_cast<DIDerivedType>(node);
@@ -138,7 +138,7 @@ Place fieldOf(const std::string &structure, uint64_t offset) {
   return structure + "+" + std::to_string(offset);
 }
 
-/* The same, by the type that debug info has. */
+/* The field at an offset of a type in debug info. */
 Place fieldAt(const DIType *type, uint64_t offset) {
   std::string name;
   Place place;
@@ -147,7 +147,7 @@ Place fieldAt(const DIType *type, uint64_t offset) {
     const auto *composite = dyn_cast<DICompositeType>(type);
     if (derived && derived->getTag() == dwarf::DW_TAG_pointer_type)
       return offset == 0 ? place : "";
-    if (derived) { /* const, volatile, or another name */
+    if (derived) { /* const, volatile, or a typedef */
       if (derived->getTag() == dwarf::DW_TAG_typedef)
         name = derived->getName().str();
       type = derived->getBaseType();
@@ -180,7 +180,7 @@ Place fieldAt(const DIType *type, uint64_t offset) {
   return "";
 }
 
-/* The field at an offset of a type: "" if it isn't a pointer's, or in something without a name. */
+/* The field at an offset of a type: "" if it isn't a pointer, or its struct has no name. */
 Place fieldAt(const DataLayout &layout, Type *type, uint64_t offset) {
   Place place;
   for (;;) {
@@ -217,7 +217,7 @@ class Analysis {
     return module.getSourceFileName() + ":" + value.getName().str();
   }
 
-  /* Whether all calls of a function are known, so that its parameters are places. */
+  /* Whether a function's parameters and result are places. */
   static bool isPrivate(const Function *function) {
     return function != nullptr && function->hasLocalLinkage() && !function->isVarArg();
   }
@@ -246,7 +246,7 @@ class Analysis {
     return type;
   }
 
-  /* The place that a pointer points to: a pointer's, or the first in a struct. */
+  /* The place at an address: a pointer's, or the first field's of a struct. */
   Place placeOf(const Value *pointer) {
     const Place place = rawPlaceOf(pointer);
     return place == IN_UNION ? "" : place;
@@ -269,7 +269,7 @@ class Analysis {
       return inElement(*element);
     return source->isPointerTy() ? placeOf(element->getPointerOperand()) : "";
   }
-  /* The variable that a pointer is a constant distance from. */
+  /* The variable at a constant distance from a pointer. */
   const GlobalVariable *variableOf(const GEPOperator &element, uint64_t &offset) const {
     APInt distance(64, 0);
     auto *variable = dyn_cast<GlobalVariable>(element.getPointerOperand());
@@ -283,7 +283,7 @@ class Analysis {
     auto *element = dyn_cast<GEPOperator>(pointer);
     return isa<GlobalVariable>(pointer) || (element && variableOf(*element, offset));
   }
-  /* One that was counted from a struct's start may point to any place. */
+  /* A pointer computed in bytes from a struct's start may point to any place. */
   bool isCounted(const Value *pointer) const {
     auto *element = dyn_cast<GEPOperator>(pointer);
     return element && element->getSourceElementType()->isIntegerTy();
@@ -298,14 +298,14 @@ class Analysis {
   static Place orAnywhere(const Place &place) {
     return place.empty() ? ANYWHERE : place == IN_UNION ? "" : place;
   }
-  /* Whether an address is that of a struct, and not of its first field alone: of a variable, constants don't tell. */
+  /* Whether an address is a whole struct's, and not only its first field's. For global variables, constants can't distinguish them. */
   static bool isWhole(const Value *pointer) {
     if (auto *variable = dyn_cast<AllocaInst>(pointer))
       return isa<StructType>(elementType(variable->getAllocatedType()));
     auto *element = dyn_cast<GetElementPtrInst>(pointer);
     return element && isa<StructType>(elementType(element->getResultElementType()));
   }
-  /* Clang gives a variable another type if its initialiser has padding, or a union in it is initialised: debug info tells the
+  /* Clang gives a variable another type if its initialiser has padding, or a union in it is initialised: debug info has the
    * right one. */
   Place inVariable(const GlobalVariable &global, uint64_t offset) {
     SmallVector<DIGlobalVariableExpression *> infos;
@@ -316,7 +316,7 @@ class Analysis {
     return place.empty() && infos.size() == 1 ? fieldAt(infos[0]->getVariable()->getType(), offset)
                                               : place;
   }
-  /* The place that the last indices lead to, within the innermost struct. */
+  /* The place that the last indices select, within the innermost struct. */
   Place inElement(const GEPOperator &element) {
     Place place;
     Type *type = element.getSourceElementType();
@@ -340,7 +340,7 @@ class Analysis {
                                                  : "";
   }
 
-  /* ---- What becomes of a value ---- */
+  /* ---- Uses of a value ---- */
 
   struct Origin {
     const Function *function; /* the value is its address, */
@@ -427,7 +427,7 @@ class Analysis {
         goTo(origin, orAnywhere(inVariable(*global, 0)));
     } else if (!isa<ConstantAggregate>(use.getUser()) || origin.function == nullptr) {
       goTo(origin, "");
-    } /* of an initialiser: see there */
+    } /* an initialiser's: see initialise */
   }
 
   /* Functions in a variable's initialiser. */
@@ -451,9 +451,9 @@ class Analysis {
 
   /* ---- Calls ---- */
 
-  std::map<const CallBase *, Places> called; /* by what comes from places */
+  std::map<const CallBase *, Places> called; /* by values from these places */
   std::map<const CallBase *, std::set<const Function *>>
-      direct; /* by a choice that has these functions */
+      direct; /* by a choice among these functions */
 
   void nameCall(CallBase &call) {
     const Value *pointer = call.getCalledOperand();
@@ -478,7 +478,7 @@ class Analysis {
   }
   std::set<std::string> known;
 
-  /* A place whose address is used otherwise than to load and store pointers. That of a whole struct is its first field's, too. */
+  /* Finds a place whose address is used for more than to load and store pointers; a whole struct's address, also its first field's, is ignored. */
   void checkAddress(const Value *pointer) {
     const Place place = placeOf(pointer);
     if (place.empty() || isWhole(pointer))
@@ -582,7 +582,7 @@ private:
       start({nullptr, place}, &instruction);
   }
 
-  /* Leaves the functions' types for the end. */
+  /* Keeps the functions' types for the end of the pipeline. */
   void keep() {
     LLVMContext &context = module.getContext();
     for (Function &function : module) {
