@@ -32,7 +32,7 @@ enum {
   OUTPUTS
 };
 
-/* Where a section of an object is. */
+/* The place of an object's section in the new file. */
 struct laid_place {
   unsigned output;
   uint64_t offset;
@@ -41,8 +41,8 @@ struct laid_place {
 struct output {
   const char *name;
   Elf64_Shdr header;
-  struct buffer bytes; /* none of OUT_DATA */
-  unsigned number;     /* in the new file; 0: it isn't there, as it is empty */
+  struct buffer bytes; /* empty for OUT_DATA */
+  unsigned number;     /* in the new file; 0: empty, left out */
 };
 
 struct layout {
@@ -100,10 +100,11 @@ static unsigned output_of(const struct layout *layout, const struct object *obje
   return (flags & SHF_EXECINSTR) != 0 && section->bytes != NULL ? OUT_TEXT : OUT_DATA;
 }
 
-/* Two pieces don't touch: where one's code ends with a call, its return address is in no other. */
+/* At least one byte separates two pieces, so that the return address of a call at the end of one is
+ * outside the next. */
 static bool place_section(struct layout *layout, struct laid_object *object, uint32_t number,
                           struct problem *problem) {
-  enum { ALIGNMENT_MOST = 16 }; /* no address is looked at for more */
+  enum { ALIGNMENT_MOST = 16 }; /* the most that any reader needs */
   const uint64_t size_most = UINT64_C(1) << 36;
   const struct object_section *section = &object->object.sections[number];
   const uint64_t alignment = section->header.sh_addralign, size = section->header.sh_size;
@@ -126,7 +127,7 @@ static bool place_section(struct layout *layout, struct laid_object *object, uin
   return true;
 }
 
-/* Empty sections are left out: libdwarf breaks down where debug sections are. */
+/* Leaves out empty sections: libdwarf fails on empty debug sections. */
 static unsigned number_outputs(struct layout *layout) {
   unsigned count = 1;
   for (unsigned i = OUT_TEXT; i < OUTPUTS; i++)
@@ -180,7 +181,7 @@ static void copy_sections(struct layout *layout, struct pieces *pieces) {
   }
 }
 
-/* A symbol's address, and whether it has one. */
+/* Finds a symbol's address; false if it has none. */
 static bool symbol_address(const struct layout *layout, const struct laid_object *object,
                            uint32_t number, uint64_t *address) {
   const Elf64_Sym symbol = object_symbol(&object->object, number);
@@ -212,8 +213,8 @@ static void copy_symbols(struct layout *layout, const struct laid_object *object
   buffer_add(names, strings->bytes, (size_t)strings->header.sh_size);
 }
 
-/* Applies one table of relocations. Debug information may have types of its own, for variables: they
- * stay. */
+/* Applies one table of relocations. In debug information, unsupported types, used for variables,
+ * are skipped. */
 static bool relocate_by(struct layout *layout, const struct laid_object *object, uint32_t number,
                         struct problem *problem) {
   const struct object_section *table = &object->object.sections[number];

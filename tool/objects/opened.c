@@ -18,12 +18,12 @@ struct opened_objects {
   struct archive archive;
   struct laid_object *items; /* owned */
   size_t count, capacity;
-  struct buffer bytes; /* as they are laid out */
-  int debug_file;      /* the same; 0: there is no debug information */
+  struct buffer bytes; /* the laid-out file */
+  int debug_file;      /* a copy in a file, for debug information; else 0 */
   char debug_path[40];
 };
 
-/* Whether a file isn't linked. One that can't be read isn't one of these. */
+/* Whether a file is an object or an archive. False for an unreadable file. */
 static bool is_unlinked(const char *path) {
   uint8_t magic[SPLIT_MAGIC_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -77,7 +77,8 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
 
 /* ---- Debug information ---- */
 
-/* Debug information is read from a file. Without memory for one, or without /proc, there is none. */
+/* Gives the readers of debug information a path, by a file in memory. If that fails, or /proc is
+ * missing, debug information is left out. */
 static void write_debug_file(struct opened_objects *objects) {
   objects->debug_file = memfd_create("objects", MFD_CLOEXEC);
   if (objects->debug_file < 0 || write(objects->debug_file, objects->bytes.bytes,

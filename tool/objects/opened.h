@@ -1,4 +1,4 @@
-/* opened.h - a file whose records are read: a program, an object, or an archive of objects. */
+/* opened.h - opens a program, an object, or an archive of objects, and reads its records. */
 #ifndef STACKPACK_OPENED_H
 #define STACKPACK_OPENED_H
 
@@ -8,14 +8,14 @@
 struct opened_objects;
 
 struct opened {
-  struct program program;         /* of objects: as they are laid out in memory */
-  struct pieces pieces;           /* of objects; none of a program */
+  struct program program;         /* of objects: the laid-out file */
+  struct pieces pieces;           /* of objects; empty for a program */
   uint64_t size;                  /* of the file, or of an archive's members */
   struct opened_objects *objects; /* NULL: a program */
 };
 
-/* Opens a file and reads its records: to be closed, even if that fails. Members of an archive
- * without stack maps are left out. */
+/* Opens a file and reads its records. The caller closes it, also after a failure. Archive members
+ * are read if they have stack maps or global roots. */
 bool opened_open(struct opened *opened, const char *path, const struct load_options *options,
                  struct problem *problem);
 void opened_close(struct opened *opened);

@@ -1,9 +1,9 @@
 /* relocate.c - see relocate.h.
  *
- * The types are those of data: stack maps, unwind tables and debug information ("System V ABI, AMD64
- * Supplement", Table 4.9; "ELF for the Arm 64-bit Architecture", 5.7; "RISC-V ELF psABI",
- * "Relocations"). RISC-V's linkers move code, so its assembler leaves the differences between places
- * to them, as pairs: one relocation adds, another one subtracts.
+ * The tables have the relocation types of data: stack maps, unwind tables and debug information
+ * ("System V ABI, AMD64 Supplement", Table 4.9; "ELF for the Arm 64-bit Architecture", 5.7; "RISC-V
+ * ELF psABI", "Relocations"). RISC-V's linkers move code, so its assembler expresses a difference
+ * of addresses as a pair of relocations: one adds, the other subtracts.
  */
 #include "tool/objects/relocate.h"
 
@@ -70,7 +70,7 @@ static const struct kind *kind_of(uint16_t machine, uint32_t type) {
   return NULL;
 }
 
-/* A number keeps its length in bytes. */
+/* Changes a number within its length in bytes. */
 static bool change_uleb128(uint8_t *bytes, uint64_t size, uint64_t value, bool subtract) {
   uint64_t length = 0, old = 0;
   do {
@@ -101,7 +101,7 @@ bool relocate(const struct relocated *section, const Elf64_Rela *relocation, boo
   const uint64_t mask = kind->bits == 64 ? UINT64_MAX : (UINT64_C(1) << kind->bits) - 1;
   if (has_addend)
     value = symbol + (uint64_t)relocation->r_addend;
-  else /* all of a smaller one's bits that are cut off again don't count */
+  else /* in place; the mask below removes excess bits */
     value = symbol + (kind->operation == STORE || kind->operation == RELATIVE ? old : 0);
   switch (kind->operation) {
   case SET_ULEB128:

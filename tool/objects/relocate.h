@@ -1,4 +1,4 @@
-/* relocate.h - applies relocations to sections of objects, as linkers do. */
+/* relocate.h - applies relocations to sections of objects, like a linker. */
 #ifndef STACKPACK_RELOCATE_H
 #define STACKPACK_RELOCATE_H
 
@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes that are to be relocated. */
+/* A section to relocate. */
 struct relocated {
   uint8_t *bytes;
   uint64_t size, address;
   uint16_t machine; /* EM_* */
 };
 
-/* Applies a relocation for a symbol's address; an undefined symbol's stores 0. has_addend: else it
- * stands in place. False for an unknown type, or one out of bounds. */
+/* Applies a relocation with a symbol's address; for an undefined symbol, it stores 0. has_addend:
+ * false if the section has the addend. Returns false for an unsupported type or an offset out of
+ * bounds. */
 bool relocate(const struct relocated *section, const Elf64_Rela *relocation, bool has_addend,
               uint64_t symbol, bool is_defined);
 
