@@ -16,6 +16,12 @@ AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh complet
   matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   $(addprefix tests/samples/,debugger%.sh handles.sh jit-threads.sh machines.sh threads.sh types.sh) tests/fuzz/regressions.sh
 
+# Tests that compile many programs for a verdict or a layout each. Under sanitizers, the fuzzers and the other tests of the analysis
+# of calls (fuzz_graph, gc-tables.sh ...) go through the same code.
+VERDICTS := $(filter-out $(addprefix tests/cli/gc-,answers.sh bad-headers.sh data.sh policy.sh sums.sh tables.sh undecodable.sh why.sh), \
+  $(wildcard tests/cli/gc-*.sh)) $(addprefix tests/cli/,matrix-tools.sh relro.sh split-copies.sh unwind-mixed.sh) \
+  $(addprefix tests/callgraph/,family-%.sh why.sh)
+
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a
 # pattern; they then try all their cases: make check TEST='gc-*'.
@@ -24,7 +30,7 @@ LONG := $(addprefix tests/cli/,builds.sh completions.sh corpus-python.sh format-
 # They need real programs, which `make corpus` builds: `check` has them if CORPUS names the folder.
 CORPUS_TESTS := $(addprefix tests/cli/corpus-,depths.sh lua%.sh python.sh source.sh tools.sh) tests/cli/documents-figures.sh tests/callgraph/lua.sh
 ALL_TESTS := $(UNIT_TESTS) $(OTHER_TESTS) $(CALLGRAPH_TESTS) $(CLI_TESTS)
-INPUT_TESTS := $(filter-out $(AROUND),$(ALL_TESTS))
+INPUT_TESTS := $(filter-out $(AROUND) $(VERDICTS),$(ALL_TESTS))
 CODE_TESTS := $(filter-out $(AROUND),$(UNIT_TESTS) $(OTHER_TESTS))
 QUICK_TESTS := $(UNIT_TESTS) tests/fuzz/regressions.sh tests/cli/smoke.sh
 SOME_TESTS := $(filter-out $(LONG) $(if $(CORPUS),,$(CORPUS_TESTS)),$(ALL_TESTS))

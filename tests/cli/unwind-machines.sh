@@ -59,6 +59,7 @@ check_signals() { # lld|bfd lazy|now
   expect_output '^in_stubs [1-9]'
   expect_output '^wrong 0$'
   for ((i = 0; i < 10; i++)); do
+    sampled 5 || continue
     expect_status 0 env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 "${emulator[@]}" ./interrupted 20 "$address" "$size"
   done
 }

@@ -27,6 +27,7 @@ check() { # PROGRAM SEED OPTION...
 # More threads than processors and only one, few pauses and many, lists of other lengths; each with a collection at every
 # allocation and poll, and with a heap that is full now and then. The periods are coprime, so that all meet.
 for ((seed = 1; seed <= ${RUNS:-20}; seed++)); do
+  sampled 3 || continue
   for program in "$programs/threads-raw" "$programs/threads"; do
     check "$program" $seed --stress --threads $((1 + seed % 7)) --lists $((2 + seed % 5)) --length $((10 + seed % 11)) \
       --pauses $((3 + seed % 97))
