@@ -111,6 +111,16 @@ TEST(names_are_also_those_of_the_language) {
       {"rt::Heap::collect", "_ZThn16_N2rt4Heap7collectEv"},
       {"rt::Heap::collect", "_ZTch0_h16_N2rt4Heap7collectEv"},
       {"rt::Heap::collect", "_ZGTtN2rt4Heap7collectEv"},
+      {"virtual thunk to rt::Heap::collect()", "_ZTv0_n24_N2rt4Heap7collectEv"},
+      {"rt::Heap::collect()", "_ZTv0_n24_N2rt4Heap7collectEv"},
+      {"_ZN2rt4Heap7collectEv", "_ZThn16_N2rt4Heap7collectEv"},
+      {"_ZN2rt4Heap7collectEv", "_ZTv0_n24_N2rt4Heap7collectEv.avx2"},
+      {"_ZN2rt4Heap7collectEv", "_ZTch0_v0_n32_N2rt4Heap7collectEv"},
+      {"_ZN2rt4Heap7collectEv", "_ZGTnN2rt4Heap7collectEv"},
+      {"_ZN2rt4*collect*", "_ZThn16_N2rt4Heap7collectEv.part.0"},
+      {"collect", "_ZGVbN2v_collect"},
+      {"collect", "_ZGVsMxvl8_collect.constprop.0"},
+      {"rt::collect", "_ZGVdM4uv__ZN2rt7collectEv"},
       {"-[Heap collect]", "-[Heap collect].cold.1"},
       {"rt.collect[go.shape.int]", "rt.collect[go.shape.int].avx2"},
       {"$s2rt7collectyyF", "$s2rt7collectyyFTf4d_n"},
@@ -119,6 +129,15 @@ TEST(names_are_also_those_of_the_language) {
     ck_assert_msg(match(parts[i].pattern, parts[i].name), "%s", parts[i].name);
     ck_assert_msg(!match_leaf(parts[i].pattern, parts[i].name), "%s", parts[i].name);
   }
+}
+
+TEST(other_starts_of_names_are_no_copies) {
+  static const char *const others[] = {
+      "_ZGVZ7collectvE1x", "_ZGV7collect", "_ZTV7collect", "_ZThx_7collectv", "_ZTh", "_ZTv0_",
+      "_ZTch0_",           "_ZGVbN",       "_ZGVbN2v",     "_ZGVbN2v_"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    ck_assert_msg(!match("collect", others[i]) && !match("_Z7collectv", others[i]), "%s",
+                  others[i]);
 }
 
 TEST(patterns_are_globs) {

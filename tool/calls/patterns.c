@@ -159,26 +159,61 @@ static bool is_whole_mangled(const char *name) {
   return strpbrk(name, ".@") == NULL;
 }
 
+/* ---- Copies with another start ---- */
+
+/* The end of a call offset (`h`, a number, `_`; or `v`, two of them), or NULL. */
+static const char *after_call_offset(const char *text) {
+  for (unsigned numbers = *text == 'h' ? 1 : *text == 'v' ? 2 : 0; numbers > 0; numbers--) {
+    text += 1 + (text[1] == 'n');
+    text += strspn(text, "0123456789");
+    if (*text != '_')
+      return NULL;
+    if (numbers == 1)
+      return text + 1;
+  }
+  return NULL;
+}
+
+/* The linker's name of the function of which another one is a thunk, a transaction clone (Itanium C++
+ * ABI, 5.1.4) or a vector variant (`_ZGV`, instruction set, mask, lanes, parameters, `_`, name:
+ * x86's and AArch64's vector function ABIs); NULL if it is none. The compiler may inline the function into
+ * them. */
+static char *target_of(const char *name) {
+  const char *encoding = NULL;
+  if (strncmp(name, "_ZTh", 4) == 0 || strncmp(name, "_ZTv", 4) == 0) {
+    encoding = after_call_offset(name + 3);
+  } else if (strncmp(name, "_ZTc", 4) == 0) {
+    const char *second = after_call_offset(name + 4);
+    encoding = second == NULL ? NULL : after_call_offset(second);
+  } else if (strncmp(name, "_ZGTt", 5) == 0 || strncmp(name, "_ZGTn", 5) == 0) {
+    encoding = name + 5;
+  } else if (strncmp(name, "_ZGV", 4) == 0 && islower((unsigned char)name[4]) &&
+             (name[5] == 'M' || name[5] == 'N')) {
+    const char *whole = strchr(name + 6, '_');
+    return whole == NULL ? NULL : strdup(whole + 1);
+  }
+  char *target = encoding == NULL ? NULL : malloc(strlen(encoding) + sizeof "_Z");
+  if (target != NULL)
+    sprintf(target, "_Z%s", encoding);
+  return target;
+}
+
 void pattern_name_open(struct pattern_name *name, const char *text) {
   const size_t own = own_length(text, NUMBERS);
   *name = (struct pattern_name){
       .text = text, .own = strndup(text, own), .is_numbered = own != own_length(text, IDENTITIES)};
-  char *plain = demangle(name->own, false);
+  name->target = target_of(name->own);
+  const char *function = name->target != NULL ? name->target : name->own;
+  name->has_strange_suffix = !is_whole_mangled(function) || name->target != NULL;
+  char *plain = demangle(function, false);
   if (plain == NULL)
     return;
-  static const char *const thunks[] = {"non-virtual thunk to ", "virtual thunk to ",
-                                       "covariant return thunk to ", "transaction clone for "};
-  name->has_strange_suffix = !is_whole_mangled(name->own);
-  for (size_t i = 0; i < sizeof thunks / sizeof *thunks; i++)
-    if (strncmp(plain, thunks[i], strlen(thunks[i])) == 0) {
-      name->has_strange_suffix = true;
-      memmove(plain, plain + strlen(thunks[i]), strlen(plain + strlen(thunks[i])) + 1);
-      plain[strcspn(plain, "(")] = 0; /* with parameters in any case */
-    }
-  char *whole = demangle(name->own, true), *clone = strstr(whole == NULL ? "" : whole, " [clone ");
+  char *whole = demangle(function, true), *clone = strstr(whole == NULL ? "" : whole, " [clone ");
   if (clone != NULL)
     *clone = 0;
   add_form(name, whole);
+  if (name->target != NULL)
+    add_form(name, demangle(name->own, true)); /* "virtual thunk to ..." */
   add_form(name, without_arguments(plain));
   add_form(name, of_method(plain, false));
   add_form(name, of_method(plain, true));
@@ -189,6 +224,7 @@ void pattern_name_close(struct pattern_name *name) {
   for (size_t i = 0; i < name->form_count; i++)
     free(name->forms[i]);
   free(name->own);
+  free(name->target);
   *name = (struct pattern_name){0};
 }
 
@@ -225,6 +261,10 @@ static bool fits_start(const char *pattern, const char *text) {
   return result;
 }
 
+static bool fits_part(const char *pattern, const char *text) {
+  return fits(pattern, text) || fits_start(pattern, text);
+}
+
 /* Whether a pattern fits a name with or without some of its suffixes. */
 static bool fits_copy(const char *pattern, const struct pattern_name *name, enum suffixes which) {
   bool result = fits(pattern, name->text);
@@ -242,7 +282,8 @@ static bool fits_copy(const char *pattern, const struct pattern_name *name, enum
 bool pattern_means(const char *pattern, const struct pattern_name *name,
                    enum pattern_reading reading) {
   const bool is_wide = reading == PATTERN_WIDE, is_numbered = reading == PATTERN_NUMBERED;
-  bool result = is_wide ? fits(pattern, name->text) || fits_start(pattern, name->text)
+  bool result = is_wide ? fits_part(pattern, name->text) ||
+                              (name->target != NULL && fits_part(pattern, name->target))
                         : fits_copy(pattern, name, is_numbered ? NUMBERS : IDENTITIES);
   const bool has_forms =
       is_wide || (!name->has_strange_suffix && (is_numbered || !name->is_numbered));

@@ -23,11 +23,12 @@ enum pattern_reading { PATTERN_NARROW, PATTERN_NUMBERED, PATTERN_WIDE };
 /* A symbol's name in its forms. */
 enum { PATTERN_FORMS = 6 };
 struct pattern_name {
-  const char *text;           /* as the linker has it; borrowed */
-  char *own;                  /* without the suffixes of copies; owned */
+  const char *text; /* as the linker has it; borrowed */
+  char *own;        /* without the suffixes of copies; owned */
+  char *target;     /* of a thunk or vector variant: the function's name; owned, or NULL */
   char *forms[PATTERN_FORMS]; /* in its language; owned */
   size_t form_count;
-  bool has_strange_suffix; /* one that may be another than a copy's */
+  bool has_strange_suffix; /* a thunk, or with a suffix that may be another than a copy's */
   bool is_numbered;        /* it has a plain number among its suffixes */
 };
 void pattern_name_open(struct pattern_name *name, const char *text);
