@@ -66,8 +66,8 @@ struct interpreter {
   struct frame_facts now, initial;
   struct frame_facts *remembered; /* REMEMBERED_MAX */
   unsigned remembered_count;
-  uint64_t place; /* in the code: from here on, `now` holds */
-  uint64_t end;   /* of the function */
+  uint64_t place;      /* in the code: from here on, `now` holds */
+  uint64_t start, end; /* of the function */
 
   /* The addresses from `place` on. */
   struct intern *set;
@@ -98,8 +98,9 @@ static void complete(struct interpreter *interpreter) {
       (now->saved >> code->machine->return_address & 1) == 0)
     return;
   const uint8_t *end = code_before(code, interpreter->place, &size);
+  const uint64_t own = interpreter->place - interpreter->start;
   if (end != NULL)
-    code->machine->save_more(now, end, size);
+    code->machine->save_more(now, end, size < own ? size : (size_t)own);
 }
 
 /* Goes on to a place: the addresses up to it have the present facts. False if the place is behind,
@@ -354,6 +355,7 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
                                                                      ? (uint8_t)return_register
                                                                      : FRAME_NO_REGISTER},
                                       .place = range.start,
+                                      .start = range.start,
                                       .end = range.end,
                                       .set = set,
                                       .numbers = numbers,

@@ -43,8 +43,9 @@ struct machine {
   /* And whether a nop may end there: a statepoint with patch bytes has nops in the call's place
    * (LLVM, "Garbage Collection Safepoints", gc.statepoint). */
   bool (*ends_nop)(const uint8_t *end, size_t size);
-  /* Where an instruction that ends at `end`, or its callee, has made a function's frame and saved
-   * the return address in it: adds the other registers that are saved. Unwind tables leave out the
+  /* The code of a function up to its unwind table's first row with a frame is end[-size..0).
+   * Where its last instruction, apart from room made on the stack, saves the return address, or
+   * calls code that does: adds the other registers that are saved then. Unwind tables leave out the
    * ones that the function keeps unchanged; but it loads them again before it returns, so that
    * their places count. NULL: this machine has no such instruction. */
   void (*save_more)(struct frame_facts *facts, const uint8_t *end, size_t size);

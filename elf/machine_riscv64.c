@@ -53,23 +53,73 @@ static bool ends_nop(const uint8_t *end, size_t size) {
   return word_before(end, size) == 0x13 || half_before(end, size) == 0x1;
 }
 
+/* Whether an instruction may be one of those that make room on the stack, behind the one that saves
+ * registers: ADDI, ADDIW and LUI, SUB from the stack pointer, and C.ADDI, C.ADDIW, C.LI, C.LUI and C.ADDI16SP. */
+static bool makes_room(uint32_t word) {
+  const unsigned rd = word >> 7 & 31, opcode = word & 0x707f;
+  if ((word & 3) != 3)
+    return (word & 3) == 1 && (word >> 13 & 7) <= 3;
+  return opcode == 0x13 || opcode == 0x1b || (word & 0x7f) == 0x37 ||
+         ((word & 0xfe00707f) == 0x40000033 && rd == 2);
+}
+
+static bool only_makes_room(const uint8_t *code, size_t size) {
+  size_t at = 0;
+  while (at < size) {
+    const size_t length = (code[at] & 3) == 3 ? 4 : 2;
+    if (length > size - at ||
+        !makes_room(length == 4 ? word_before(code + at + 4, 4) : half_before(code + at + 2, 2)))
+      return false;
+    at += length;
+  }
+  return true;
+}
+
+enum { WORD = 8, RA = 1, S_REGISTERS = 12, LIST_OF_RA = 4, LIST_OF_ALL = 15 };
+static const uint8_t s_registers[S_REGISTERS] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
+
+/* The frame of a shared prologue: the registers that the unwind table lists, and 16 bytes for each
+ * two. */
+static int32_t shared_frame(const struct frame_facts *facts) {
+  int32_t lowest = -WORD;
+  for (int32_t i = 0; i < S_REGISTERS; i++) {
+    const unsigned reg = s_registers[i];
+    if ((facts->saved >> reg & 1) != 0 && facts->offsets[reg] == -WORD * (i + 2))
+      lowest = facts->offsets[reg];
+  }
+  return (-lowest + 2 * WORD - 1) & -(2 * WORD);
+}
+
+static bool calls_shared_prologue(const uint8_t *end, size_t size) {
+  const uint32_t word = word_before(end, size);
+  return (word & 0xfff) == 0x2ef || (word & 0x7fff) == 0x2e7; /* JAL t0, JALR t0 */
+}
+
+static bool pushes(const uint8_t *end, size_t size) {
+  const uint32_t half = half_before(end, size);
+  return (half & 0xff03) == 0xb802 && (half >> 4 & 0xf) >= LIST_OF_RA; /* CM.PUSH */
+}
+
 static void save_more(struct frame_facts *facts, const uint8_t *end, size_t size) {
-  enum { WORD = 8, RA = 1, S_REGISTERS = 12, LIST_OF_RA = 4, LIST_OF_ALL = 15 };
-  static const uint8_t numbers[S_REGISTERS] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
-  const uint32_t word = word_before(end, size), half = half_before(end, size);
-  const bool is_shared = (word & 0xfff) == 0x2ef || (word & 0x7fff) == 0x2e7; /* JAL t0, JALR t0 */
-  const bool is_push = !is_shared && (half & 0xff03) == 0xb802;               /* CM.PUSH */
-  const int32_t list = (int32_t)(half >> 4 & 0xf);
-  int32_t count = 0;
-  if (is_shared && facts->offsets[RA] == -WORD)
-    count = facts->cfa_offset / WORD - 1;
-  else if (is_push && list >= LIST_OF_RA)
-    count = list == LIST_OF_ALL ? S_REGISTERS : list - LIST_OF_RA;
-  if (is_push && facts->offsets[RA] != -WORD * (count + 1))
+  /* LUI, ADDI and SUB: until LLVM 19, the unwind table's first row is behind them. */
+  enum { ROOM_MAX = 12 };
+  size_t room = 0;
+  while (!((calls_shared_prologue(end - room, size - room) || pushes(end - room, size - room)) &&
+           only_makes_room(end - room, room))) {
+    room += 2;
+    if (room > ROOM_MAX || room > size)
+      return;
+  }
+  const bool is_shared = calls_shared_prologue(end - room, size - room);
+  const int32_t list = (int32_t)(half_before(end - room, size - room) >> 4 & 0xf);
+  int32_t count = list == LIST_OF_ALL ? S_REGISTERS : list - LIST_OF_RA;
+  if (is_shared)
+    count = (room == 0 ? facts->cfa_offset : shared_frame(facts)) / WORD - 1;
+  if (facts->offsets[RA] != (is_shared ? -WORD : -WORD * (count + 1)))
     return;
   for (int32_t i = 0; i < count && i < S_REGISTERS; i++) {
-    facts->saved |= (uint32_t)1 << numbers[i];
-    facts->offsets[numbers[i]] = -WORD * (is_shared ? i + 2 : count - i);
+    facts->saved |= (uint32_t)1 << s_registers[i];
+    facts->offsets[s_registers[i]] = -WORD * (is_shared ? i + 2 : count - i);
   }
 }
 
