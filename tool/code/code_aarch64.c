@@ -83,8 +83,10 @@ static void decode_through(uint32_t word, struct code_instruction *instruction) 
 
 /* Hints do nothing, sign x30 or x17, or query by x16. */
 static void decode_hint(uint32_t word, struct code_instruction *instruction) {
-  enum { X16 = 16, X17 = 17, SIGNS_LINK = 3 /* PACIAZ to AUTIBSP */ };
+  enum { X16 = 16, X17 = 17, SIGNS_LINK = 3 /* PACIAZ to AUTIBSP */, CHKFEAT = 0xd503251f };
   instruction->parts.may_write = bit(X16) | bit(X17);
+  if (word == CHKFEAT)
+    instruction->parts.reads |= bit(X16);
   if (link_field(word, 8, 4) == SIGNS_LINK)
     instruction->stack.link = CODE_LINK_SIGNED;
 }
@@ -413,10 +415,13 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
  * any size. */
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
   enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
+  enum { TILE_MEMORY = 0xe0 >> 1, FIRST_SELECTOR = 12 }; /* LD1B ... ST1Q, LDR, STR of SME's ZA */
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
   instruction->parts.may_write = bit(to_of(word));
   instruction->may_store = link_field(word, 29, 3) == STORES;
+  if (link_field(word, 25, 7) == TILE_MEMORY)
+    instruction->parts.reads |= bit(FIRST_SELECTOR + (unsigned)link_field(word, 13, 2));
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
   else if (adds_length && other_of(word) == SP)
