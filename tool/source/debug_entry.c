@@ -150,9 +150,13 @@ static void add_list(const struct debug_context *context, Dwarf_Attribute attrib
                      Dwarf_Half form, uint64_t where, struct spans *spans, uint32_t item) {
   Dwarf_Rnglists_Head head;
   Dwarf_Unsigned count, offset;
+  Dwarf_Error error = NULL; /* libdwarf 0.11 reads it without looking whether it is there */
   uint64_t base = context->low_address;
-  if (dwarf_rnglists_get_rle_head(attribute, form, where, &head, &count, &offset, NULL) !=
-      DW_DLV_OK)
+  const int result =
+      dwarf_rnglists_get_rle_head(attribute, form, where, &head, &count, &offset, &error);
+  if (result == DW_DLV_ERROR)
+    dwarf_dealloc_error(context->entries, error);
+  if (result != DW_DLV_OK)
     return;
   for (Dwarf_Unsigned i = 0; i < count; i++) {
     unsigned length, kind;
