@@ -3,6 +3,7 @@
 # writable, and so need neither -z notext nor DT_TEXTREL. Packed, the table is in a read-only segment.
 . "$TOP/tests/cli/common.sh"
 
+export PATH=$LLVM/bin:$PATH # where stackpack-ld finds lld
 many_functions 60 >many.ll
 compile_main main.o -fPIE
 for name in list ./many.ll; do

@@ -29,7 +29,7 @@ int main(int count, char **arguments) { /* [LIBRARY] */
 END
 "$LLVM/bin/clang" -std=c17 -fPIE -I"$TOP/runtime" -c open.c -o open.o
 
-# Makes PT_GNU_STACK a segment of code in a page after all others.
+# Makes PT_GNU_EH_FRAME a segment of code in a page after all others. (Without PT_GNU_STACK, glibc 2.41 opens no library.)
 cat >add_code.py <<'END'
 import struct, sys
 with open(sys.argv[1], "rb") as file:
@@ -40,9 +40,9 @@ headers = [struct.unpack_from("<IIQQQQQQ", data, place) for place in places]
 end = max(one[3] + one[6] for one in headers if one[0] == 1)
 end += -end % 0x10000 + 0x10000
 data += bytes(-len(data) % 0x10000)
-stack = next(place for place, one in zip(places, headers) if one[0] == 0x6474E551)
+freed = next(place for place, one in zip(places, headers) if one[0] == 0x6474E550)
 new = struct.pack("<IIQQQQQQ", 1, int(sys.argv[2]), len(data), end, end, 4096, 4096, 0x1000)
-order = [bytes(data[place : place + 56]) for place in places if place != stack]
+order = [bytes(data[place : place + 56]) for place in places if place != freed]
 last = max(i for i, one in enumerate(order) if one[:4] == struct.pack("<I", 1))
 order.insert(last + 1, new)
 for place, one in zip(places, order):
