@@ -19,9 +19,9 @@ skip() { # REASON
 }
 
 # Whether the next of a test's many cases of one kind is tried: with SAMPLING=few one in N is.
-cases=0
+sampled_cases=0
 sampled() { # N
-  [[ $SAMPLING == all ]] || ((cases++ % $1 == 0))
+  [[ $SAMPLING == all ]] || ((sampled_cases++ % $1 == 0))
 }
 
 # ---- Running commands ----------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ roots=(-fixup-allow-gcptr-in-csr -max-registers-for-gc-values=12)
 # behind the instructions that make room for variables.
 compile_functions() { # OBJECT FEATURES OPTION [older]
   "$LLVM/bin/llc" -mtriple=riscv64-linux-gnu -O2 "${roots[@]}" -mattr="$2" "$3" managed.bc -o functions.s
-  if [[ ${4-} == older ]]; then
+  if [[ ${4-} == older && ${LLVM##*-} != 1[89] ]]; then
     awk '/^[a-z]+:/ { first = "" }
       /\.cfi_def_cfa_offset/ && first == "" { first = $0; next }
       /\.cfi_def_cfa_offset/ { first = "none" }

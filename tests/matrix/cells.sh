@@ -230,7 +230,7 @@ run_machine() { # MACHINE
   for kind in "${kinds[@]}"; do
     for linker in "${present[@]}"; do
       run_row "$1" "$linker" "$kind" &
-      cases=$((cases + 1)) # other variants in each row
+      sampled_cases=$((sampled_cases + 1)) # other variants in each row
     done
     wait
   done
