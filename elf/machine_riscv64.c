@@ -53,8 +53,8 @@ static bool ends_nop(const uint8_t *end, size_t size) {
   return word_before(end, size) == 0x13 || half_before(end, size) == 0x1;
 }
 
-/* Whether an instruction may be one of those that make room on the stack, behind the one that saves
- * registers: ADDI, ADDIW and LUI, SUB from the stack pointer, and C.ADDI, C.ADDIW, C.LI, C.LUI and C.ADDI16SP. */
+/* Whether an instruction may make room on the stack, behind the one that saves registers: ADDI,
+ * ADDIW, LUI, SUB from the stack pointer, C.ADDI, C.ADDIW, C.LI, C.LUI and C.ADDI16SP. */
 static bool makes_room(uint32_t word) {
   const unsigned rd = word >> 7 & 31, opcode = word & 0x707f;
   if ((word & 3) != 3)
@@ -100,16 +100,21 @@ static bool pushes(const uint8_t *end, size_t size) {
   return (half & 0xff03) == 0xb802 && (half >> 4 & 0xf) >= LIST_OF_RA; /* CM.PUSH */
 }
 
-static void save_more(struct frame_facts *facts, const uint8_t *end, size_t size) {
+/* The bytes of code behind the instruction that saves registers; SIZE_MAX if there is none. */
+static size_t room_after_saving(const uint8_t *end, size_t size) {
   /* LUI, ADDI and SUB: until LLVM 19, the unwind table's first row is behind them. */
   enum { ROOM_MAX = 12 };
-  size_t room = 0;
-  while (!((calls_shared_prologue(end - room, size - room) || pushes(end - room, size - room)) &&
-           only_makes_room(end - room, room))) {
-    room += 2;
-    if (room > ROOM_MAX || room > size)
-      return;
-  }
+  for (size_t room = 0; room <= ROOM_MAX && room <= size; room += 2)
+    if ((calls_shared_prologue(end - room, size - room) || pushes(end - room, size - room)) &&
+        only_makes_room(end - room, room))
+      return room;
+  return SIZE_MAX;
+}
+
+static void save_more(struct frame_facts *facts, const uint8_t *end, size_t size) {
+  const size_t room = room_after_saving(end, size);
+  if (room == SIZE_MAX)
+    return;
   const bool is_shared = calls_shared_prologue(end - room, size - room);
   const int32_t list = (int32_t)(half_before(end - room, size - room) >> 4 & 0xf);
   int32_t count = list == LIST_OF_ALL ? S_REGISTERS : list - LIST_OF_RA;
