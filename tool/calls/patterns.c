@@ -163,21 +163,22 @@ static bool is_whole_mangled(const char *name) {
 
 /* The end of a call offset (`h`, a number, `_`; or `v`, two of them), or NULL. */
 static const char *after_call_offset(const char *text) {
-  for (unsigned numbers = *text == 'h' ? 1 : *text == 'v' ? 2 : 0; numbers > 0; numbers--) {
-    text += 1 + (text[1] == 'n');
+  const unsigned numbers = *text == 'h' ? 1 : *text == 'v' ? 2 : 0;
+  if (numbers == 0)
+    return NULL;
+  text++;
+  for (unsigned i = 0; i < numbers; i++) {
+    text += *text == 'n';
     text += strspn(text, "0123456789");
-    if (*text != '_')
+    if (*text++ != '_')
       return NULL;
-    if (numbers == 1)
-      return text + 1;
   }
-  return NULL;
+  return text;
 }
 
-/* The linker's name of the function of which another one is a thunk, a transaction clone (Itanium C++
- * ABI, 5.1.4) or a vector variant (`_ZGV`, instruction set, mask, lanes, parameters, `_`, name:
- * x86's and AArch64's vector function ABIs); NULL if it is none. The compiler may inline the function into
- * them. */
+/* For a thunk, a transaction clone (Itanium C++ ABI, 5.1.4) or a vector variant (`_ZGV`, instruction
+ * set, mask, lanes, parameters, `_`, name: x86's and AArch64's vector function ABIs), the linker's
+ * name of its function, which the compiler may have inlined into it; NULL for other names. */
 static char *target_of(const char *name) {
   const char *encoding = NULL;
   if (strncmp(name, "_ZTh", 4) == 0 || strncmp(name, "_ZTv", 4) == 0) {
