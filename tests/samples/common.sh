@@ -113,6 +113,13 @@ in_gdb() { # OUTPUT GDB-ARGUMENT...
     { cat "$1"; fail "gdb failed"; }
 }
 
+# The lines of debugger_listing.py go to the file `listed`: so many frames, roots and derived references at least.
+take_listing() { # OUTPUT SAMPLE LEAST
+  grep -E '^(frame|root) ' "$1" | sort >listed || fail "$2: nothing is listed: $(<"$1")"
+  awk -v least="$3" '{ n[$1]++ } $4 != $5 { n["derived"]++ } END { split(least, l); exit n["frame"] < l[1] || n["root"] < l[2] || n["derived"] < l[3] }' listed ||
+    fail "$2: less than $3: $(<"$1")"
+}
+
 # The same lines as those of debugger_listing.py. (The order of a record's pairs is free.)
 roots_of() { # OUTPUT of info roots all
   sed -nE 's/^#[0-9]+ +(0x[0-9a-f]+) in .*: a statepoint, .*/frame \1/p

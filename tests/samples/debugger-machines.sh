@@ -36,9 +36,7 @@ expect_roots() { # SAMPLE LEAST FUNCTION HITS LAST OPTION...
   local options=("${@:6}")
   LAST=$5 at_collection process "$1" "$3" "$4" -ex 'thread apply all info roots all' -ex delete \
     -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill
-  grep -E '^(frame|root) ' process | sort >listed || fail "$1: nothing is listed: $(<process)"
-  awk -v least="$2" '{ n[$1]++ } $4 != $5 { n["derived"]++ } END { split(least, l); exit n["frame"] < l[1] || n["root"] < l[2] || n["derived"] < l[3] }' listed ||
-    fail "$1: less than $2: $(<process)"
+  take_listing process "$1" "$2"
   expect_listed process
 }
 

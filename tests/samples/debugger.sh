@@ -15,9 +15,7 @@ expect_roots() { # SAMPLE LEAST FUNCTION HITS LAST OPTION...
   [[ $1 != semispace ]] || files+=("$programs/semispace" "$programs/semispace-raw")
   LAST=$5 in_gdb process -ex "break $3" -ex "ignore 1 $4" -ex "run ${*:6}" -ex 'thread apply all info roots all' -ex "generate-core-file $core" \
     -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/$1"
-  grep -E '^(frame|root) ' process | sort >listed
-  awk -v least="$2" '{ n[$1]++ } $4 != $5 { n["derived"]++ } END { split(least, l); exit n["frame"] < l[1] || n["root"] < l[2] || n["derived"] < l[3] }' listed ||
-    fail "$1: less than $2: $(<process)"
+  take_listing process "$1" "$2"
   expect_listed process
   strip -o stripped "$programs/$1"
   for file in "${files[@]}"; do
