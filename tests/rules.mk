@@ -19,9 +19,8 @@ AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh complet
 # Tests that compile many programs for a verdict or a layout each. Under sanitizers, the fuzzers and the other tests of the analysis
 # of calls (fuzz_graph, gc-tables.sh ...) go through the same code.
 VERDICTS := $(filter-out $(addprefix tests/cli/gc-,answers.sh bad-headers.sh data.sh policy.sh sums.sh tables.sh undecodable.sh why.sh), \
-  $(wildcard tests/cli/gc-*.sh)) $(addprefix tests/cli/,matrix.sh matrix-tools.sh pack-layouts.sh pack-pie-shrinks.sh pack-references.sh relro.sh several-addresses.sh \
-  split-copies.sh unwind-mixed.sh) \
-  $(addprefix tests/callgraph/,family-%.sh why.sh)
+  $(wildcard tests/cli/gc-*.sh)) $(addprefix tests/cli/,matrix.sh matrix-tools.sh pack-layouts.sh pack-pie-shrinks.sh pack-references.sh relro.sh \
+  several-addresses.sh split-copies.sh unwind-mixed.sh) $(addprefix tests/callgraph/,family-%.sh why.sh)
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a

@@ -4,7 +4,7 @@
  * set the arguments of context_switch and jump to it, so that the return address is still their
  * caller's. context_switch then saves the youngest managed frame itself, which has a stack map. If
  * a C function called the switch, a walk of a suspended stack would start at that function's frame,
- * which has none.
+ * without a stack map.
  *
  * uintptr_t context_switch(struct context *save, const struct context *load, uintptr_t value);
  */

@@ -420,7 +420,7 @@ void generate(struct model *model, uint64_t seed, uint32_t records) {
   struct place *places = NULL;
   model->seed = seed;
   draw_profile(&generator);
-  /* So many records need a bucket of fewer than FORMAT.md's limit: terabytes of text have larger ones. */
+  /* More records than a bucket holds (FORMAT.md): in terabytes of text, one could get them all. */
   if (records > 65550 && generator.profile.jump_bits > 36)
     generator.profile.jump_bits = 36;
   generator.next_id = numbers_of_bits(&generator.numbers, 64);

@@ -258,7 +258,7 @@ static int run(long number) {
     if (dup2(open("faults.out", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDOUT_FILENO) < 0 ||
         dup2(open("faults.err", O_WRONLY | O_CREAT | O_TRUNC, 0666), STDERR_FILENO) < 0)
       _exit(77);
-    /* glibc 2.41 maps memory for it once, with all signals blocked: a trap would kill the process. */
+    /* The first call maps memory in glibc 2.41, with all signals blocked: a trap would be fatal. */
     char byte;
     if (getrandom(&byte, 1, 0) != 1)
       _exit(77);
