@@ -14,13 +14,14 @@ include tests/samples/rules.mk
 AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-situations.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh sources-format.sh machines-calls.sh machines-readers.sh managed-compiler.sh \
   matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
-  $(addprefix tests/samples/,debugger%.sh handles.sh jit-threads.sh machines.sh threads.sh types.sh) tests/fuzz/regressions.sh
+  $(addprefix tests/samples/,debugger%.sh handles.sh jit-threads.sh machines.sh shadow-stack.sh threads.sh types.sh) tests/fuzz/regressions.sh tests/oracle/test_oracle.sh
 
 # Tests that compile many programs for a verdict or a layout each. Under sanitizers, the fuzzers and the other tests of the analysis
 # of calls (fuzz_graph, gc-tables.sh ...) go through the same code.
 VERDICTS := $(filter-out $(addprefix tests/cli/gc-,answers.sh bad-headers.sh data.sh policy.sh sums.sh tables.sh undecodable.sh why.sh), \
-  $(wildcard tests/cli/gc-*.sh)) $(addprefix tests/cli/,matrix.sh matrix-tools.sh pack-layouts.sh pack-pie-shrinks.sh pack-references.sh relro.sh \
-  several-addresses.sh split-copies.sh unwind-mixed.sh) $(addprefix tests/callgraph/,family-%.sh why.sh)
+  $(wildcard tests/cli/gc-*.sh)) $(addprefix tests/cli/,conflicts-comdat.sh linker.sh lookup.sh matrix.sh matrix-tools.sh pack-clients.sh \
+  pack-layouts.sh pack-no-room.sh pack-pie-shrinks.sh pack-references.sh relro.sh several-addresses.sh split-copies.sh stats-sums.sh stats-units.sh \
+  unwind-mixed.sh walk-shared-prologues.sh) $(addprefix tests/callgraph/,family-%.sh why.sh)
 
 # The tests of `check-all`; the tests of `check`: few samples of each kind, without the tests that take longest and look around
 # the code; the tests of `check-inputs` (for sanitizers), and of `check-code` (for another compiler). TEST names some tests by a

@@ -97,13 +97,15 @@ can_run() { # MACHINE
 
 # ---- Building programs ---------------------------------------------------------------------------------
 
-# Builds the library for another machine into the folder of its name, with further arguments for make. (The jobs
-# and options of the make that runs a test aren't this one's.)
-make_library() { # MACHINE [MAKE ARGUMENT...]
-  local machine=$1 triplet=$1-linux-gnu
-  PKG_CONFIG_LIBDIR=/nonexistent env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$TOP" BUILD="$PWD/$machine" CC="$triplet-gcc" \
-    LD="$triplet-ld" OBJCOPY="$triplet-objcopy" AR="$triplet-ar" SANITIZE= CFLAGS=-O2 "${@:2}" "$PWD/$machine/libstackpack.a" >log 2>&1 ||
-    { cat log; fail "the library can't be built for $machine"; }
+# Builds targets by the Makefile for another machine, in a folder that the tests share: $BUILD/machines/FOLDER, and a link of that
+# name here. (The jobs and options of the make that runs a test aren't this one's.)
+build_for() { # MACHINE FOLDER OPTIONS TARGET...
+  local tool=$1-linux-gnu- built=$BUILD/machines/$2 targets=("${@:4}")
+  mkdir -p "$built"
+  ln -sfn "$built" "$2"
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL flock "$built" make -s -C "$TOP" BUILD="$built" LLVM="$LLVM" \
+    STACKPACK="$stackpack" CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" SANITIZE= WERROR= \
+    CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${targets[@]/#/$built/}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
 }
 
 # Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;

@@ -59,7 +59,7 @@ check_signals() { # lld|bfd lazy|now
   expect_output '^in_stubs [1-9]'
   expect_output '^wrong 0$'
   for ((i = 0; i < 10; i++)); do
-    sampled 5 || continue
+    sampled 10 || continue
     expect_status 0 env QEMU_SINGLESTEP=1 QEMU_ONE_INSN_PER_TB=1 "${emulator[@]}" ./interrupted 20 "$address" "$size"
   done
 }
@@ -71,7 +71,7 @@ for one in "${other_machines[@]}"; do
   [[ $one == aarch64 ]] && can_run "$one" || continue
   choose_machine "$one"
   checked+=" $machine"
-  make_library "$machine" CFLAGS="-O2 -g"
+  build_for "$machine" "$machine" "" libstackpack.a
   "${clang[@]}" "${flags[@]}" -c "$here/collector.c" -o collector.o
   "${clang[@]}" "${flags[@]}" -DPLAIN -c "$here/collector.c" -o plain-collector.o
   "${clang[@]}" "${flags[@]}" -c "$here/managed.c" -o plain-managed.o

@@ -107,7 +107,7 @@ tried=
 for machine in "${other_machines[@]}"; do
   can_run "$machine" || continue
   choose_machine "$machine"
-  make_library "$machine"
+  build_for "$machine" "$machine" "" libstackpack.a
   end='native code; frames above it were not looked at'
   stop="a frame whose size isn't known, or not for sure, which needs unwind tables"
   build tables 'uwtable "frame-pointer"="none"'

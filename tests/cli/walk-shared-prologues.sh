@@ -160,7 +160,7 @@ collect:
 	addi sp, sp, 288
 	ret'
 } >stub.s
-make_library riscv64
+build_for riscv64 riscv64 "" libstackpack.a
 for functions in shared shared-older; do
   riscv64-linux-gnu-gcc -O2 -static -Wl,--section-start=.note.gnu.build-id=0x10300 -I"$TOP/runtime" -I"$TOP/tests/cli/walk" $functions.o \
     collector.c stub.s riscv64/libstackpack.a -o app

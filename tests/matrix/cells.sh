@@ -207,7 +207,7 @@ run_cell() { # MACHINE LINKER KIND VARIANT PROGRAM
 run_row() { # MACHINE LINKER KIND
   local variant program
   for variant in "${variants[@]}"; do
-    ((${#variants[@]} == 1)) || sampled 3 || continue
+    ((${#variants[@]} == 1)) || sampled 4 || continue
     for program in "${programs[@]}"; do
       run_cell "$1" "$2" "$3" "$variant" "$program"
     done

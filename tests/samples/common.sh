@@ -94,16 +94,6 @@ RESULTS
   diff <(grep -v '^(' raw) <(grep -v '^(' without.out) || fail "$1: other addresses"
 }
 
-# ---- Other machines ----
-
-# Builds samples, or the mutants of tests/samples, by the Makefile for another machine.
-build_for() { # MACHINE FOLDER OPTIONS TARGET...
-  local tool=$1-linux-gnu-
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" BUILD="$PWD/$2" LLVM="$LLVM" STACKPACK="$stackpack" \
-    CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" \
-    CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${@:4}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
-}
-
 # ---- gdb, with the commands of stackpack-gdb.py ----
 
 PATH=$BUILD:$PATH # where they find stackpack

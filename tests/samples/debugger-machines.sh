@@ -9,7 +9,7 @@ gdb="gdb-multiarch"
 ulimit -c unlimited
 samples=aarch64/samples
 # Packed deoptimisation state needs Zstandard for that machine.
-build_for aarch64 aarch64 "" "$PWD/$samples/"{semispace,handles,threads,fibers,trace,deopt-raw,deopt-O0-raw}
+build_for aarch64 aarch64 "" samples/{semispace,handles,threads,fibers,trace,deopt-raw,deopt-O0-raw}
 
 qemu=
 trap '[[ -z $qemu ]] || kill $qemu 2>kill.log || true' EXIT

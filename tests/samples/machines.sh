@@ -67,9 +67,9 @@ check_mutant() { # FOLDER MUTANT
 }
 
 check_machine() { # MACHINE
-  local sample mutant targets=("$PWD/$1/samples/deopt-raw" "$PWD/$1/samples/deopt-O0-raw" "$PWD/$1/samples/checkpoint" "$PWD/$1/samples/trace")
-  for sample in "${samples[@]}"; do targets+=("$PWD/$1/samples/$sample"); done
-  for mutant in "${mutants[@]}"; do targets+=("$PWD/$1/tests/samples/$mutant"); done
+  local sample mutant targets=("samples/"{deopt-raw,deopt-O0-raw,checkpoint,trace})
+  for sample in "${samples[@]}"; do targets+=("samples/$sample"); done
+  for mutant in "${mutants[@]}"; do targets+=("tests/samples/$mutant"); done
   build_for "$1" "$1" "" "${targets[@]}"
   emulator=(qemu-"$1" -L "/usr/$1-linux-gnu")
   for sample in "${samples[@]}"; do check_sample "$1" "$sample"; done
@@ -81,7 +81,7 @@ check_machine() { # MACHINE
 
 # Return addresses that are signed, by a processor that checks them.
 check_signed() {
-  build_for aarch64 signed -mbranch-protection=standard "$PWD/signed/samples/semispace"
+  build_for aarch64 signed -mbranch-protection=standard samples/semispace
   "$LLVM/bin/llvm-objdump" -d signed/samples/semispace.d/O2/lists.o | grep -q paciasp || fail "nothing is signed"
   emulator=(qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu)
   check_sample signed semispace
