@@ -55,6 +55,14 @@ int elf_file_open(struct elf_file *file, const char *path) {
   return error;
 }
 
+/* Asks for large pages where much is about to be filled: the faults of small ones take as long as the copying. */
+static void ask_for_large_pages(const struct elf_file *file, uint64_t offset, uint64_t size) {
+  enum { MUCH = 1 << 20 };
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset & -page;
+  if (size >= MUCH)
+    madvise((char *)file->memory + start, offset - start + size, MADV_HUGEPAGE);
+}
+
 int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size) {
   enum { TIMES_MAX = 4 };
   if (offset >= file->image.size)
@@ -64,6 +72,7 @@ int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size) {
   file->fetched += size;
   if (file->fetched / TIMES_MAX > file->image.size)
     return ENOEXEC;
+  ask_for_large_pages(file, offset, size);
   while (size > 0) {
     const ssize_t count =
         pread(file->descriptor, (char *)file->memory + offset, size, (off_t)offset);
