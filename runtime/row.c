@@ -118,26 +118,34 @@ static bool has_words(const struct packed_table *table) {
          table->first_class_step == ROW_WORD;
 }
 
+/* Bit n is for place n. */
+__extension__ typedef unsigned __int128 places;
+
+static inline places place_bit(uint64_t place) {
+  assert(place < ROW_NEAR);
+  return (places)1 << place;
+}
+
 /* Adds the plain slots of a group, whose first location is place `shift`: of words, `room` follow. */
-static inline bool add_plain(uint64_t *bases, const struct packed_pairs *group, uint64_t shift,
+static inline bool add_plain(places *bases, const struct packed_pairs *group, uint64_t shift,
                              uint64_t room) {
-  const uint64_t plain = live_plain(group);
+  const places plain = live_plain(group);
   if (group->in_order == group->plain) {
     *bases |= plain << shift;
-    return (plain >> (room - 1) >> 1) == 0;
+    return plain >> (room - 1) >> 1 == 0;
   }
-  for (uint64_t live = plain; live != 0; live &= live - 1) {
+  for (uint64_t live = (uint64_t)plain; live != 0; live &= live - 1) {
     const uint64_t distance = plain_distance(group, (unsigned)__builtin_ctzll(live));
     if (distance >= room)
       return false;
-    *bases |= (uint64_t)1 << (shift + distance);
+    *bases |= place_bit(shift + distance);
   }
   return true;
 }
 
 /* The places found so far; `derived` has the pairs' derived slots. */
 struct near {
-  uint64_t bases, derived;
+  places bases, derived;
   unsigned count;
 };
 
@@ -154,36 +162,46 @@ static inline __attribute__((always_inline)) bool add_derived(struct near *near,
     const struct packed_distances at = slot_distances(&own, (unsigned)__builtin_ctzll(live));
     if ((at.base >= room) | (at.derived >= room))
       return false;
-    const uint64_t bit = (uint64_t)1 << (shift + at.derived);
-    const uint64_t is_move = (at.base != at.derived) & ((all.derived & bit) == 0);
+    const places bit = place_bit(shift + at.derived);
+    const bool is_move = (at.base != at.derived) & ((all.derived & bit) == 0);
     pairs[all.count] = (struct row_pair){(uint8_t)(shift + at.base), (uint8_t)(shift + at.derived)};
-    all.count += (unsigned)is_move;
-    all.derived |= is_move << (shift + at.derived);
-    all.bases |= (uint64_t)1 << (shift + at.base);
+    all.count += is_move;
+    all.derived |= bit & -(places)is_move;
+    all.bases |= place_bit(shift + at.base);
   }
   *near = all;
   return true;
 }
 
 /* Takes out the derived places that turned out to be bases, too; how many are left. */
-static unsigned leave_out_bases(uint64_t bases, struct row_pair *pairs, unsigned count) {
+static unsigned leave_out_bases(places bases, struct row_pair *pairs, unsigned count) {
   unsigned kept = 0;
   for (unsigned i = 0; i < count; i++) {
     const struct row_pair pair = pairs[i];
     pairs[kept] = pair;
-    kept += (bases >> pair.derived & 1) == 0;
+    kept += (bases & place_bit(pair.derived)) == 0;
   }
   return kept;
 }
 
+static unsigned lowest(places set) {
+  return (uint64_t)set != 0 ? (unsigned)__builtin_ctzll((uint64_t)set)
+                            : 64 + (unsigned)__builtin_ctzll((uint64_t)(set >> 64));
+}
+
+static unsigned highest(places set) {
+  return set >> 64 == 0 ? 63 - (unsigned)__builtin_clzll((uint64_t)set)
+                        : ROW_NEAR - 1 - (unsigned)__builtin_clzll((uint64_t)(set >> 64));
+}
+
 static struct row_moves moves_of(const struct near *near, int64_t value, unsigned count) {
-  const uint64_t used = near->bases | near->derived;
+  const places used = near->bases | near->derived;
   assert(count <= ROW_MOVES_ROOM && count <= near->count);
   return (struct row_moves){
-      .bases = near->bases,
+      .bases = {(uint64_t)near->bases, (uint64_t)(near->bases >> 64)},
       .value = (int32_t)value,
-      .low = used == 0 ? 1 : (uint8_t)__builtin_ctzll(used),
-      .high = used == 0 ? 0 : (uint8_t)(ROW_NEAR - 1 - __builtin_clzll(used)),
+      .low = used == 0 ? 1 : (uint8_t)lowest(used),
+      .high = used == 0 ? 0 : (uint8_t)highest(used),
       .count = (uint8_t)count,
   };
 }

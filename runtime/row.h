@@ -31,13 +31,17 @@ struct row_head {
   bool has_registers : 1;
 };
 
-/* The update of a live set whose places are all within 64 words at the stack pointer: bit n is for
+/* The update of a live set whose places are all within 128 words at the stack pointer: bit n is for
  * place n. One mask has the bases. A pair is listed only if its derived place differs from its base
  * and is no base itself: its distance moves along. */
-enum { ROW_NEAR = 64, ROW_NOT_NEAR = UINT8_MAX /* as a count */ };
+enum {
+  ROW_NEAR_WORDS = 2,
+  ROW_NEAR = 64 * ROW_NEAR_WORDS,
+  ROW_NOT_NEAR = UINT8_MAX /* as a count */
+};
 
 struct row_moves {
-  uint64_t bases;
+  uint64_t bases[ROW_NEAR_WORDS];
   int32_t value;     /* of place 0: bytes from the stack pointer on */
   uint8_t low, high; /* the lowest and the highest place in use; low > high: none */
   uint8_t count;     /* of the pairs listed with this: derived places, each with its base */

@@ -20,7 +20,7 @@
  *   3. for each derived place as in 1           *derived += *base
  *
  * Two bits are remembered for each place: whether it is a base, and whether it is done. In nearly
- * all frames the places are 64 words or fewer at the stack pointer: one mask has the bases,
+ * all frames the places are 128 words or fewer at the stack pointer: one mask has the bases,
  * straight from the live sets' masks, and only moves (row.h) read a second place. Of other rows
  * (row.h) these bits are few, too. Otherwise the bits of a part of the stack are on hand, the
  * window, and a frame that is larger is gone through window by window. Registers have bits of their
@@ -148,8 +148,9 @@ static bool update_near(const struct stackpack_walk *walk, const struct row_move
     return false;
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) -= *near_place(start, pair->base);
-  for (uint64_t bits = moves->bases; bits != 0; bits &= bits - 1)
-    update_base(near_place(start, (unsigned)__builtin_ctzll(bits)), forward, closure);
+  for (unsigned word = 0; word < ROW_NEAR_WORDS; word++)
+    for (uint64_t bits = moves->bases[word]; bits != 0; bits &= bits - 1)
+      update_base(near_place(start, 64 * word + (unsigned)__builtin_ctzll(bits)), forward, closure);
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) += *near_place(start, pair->base);
   return true;

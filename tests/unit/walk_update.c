@@ -201,6 +201,9 @@ TEST(slots_in_a_row) {
   check_many((struct shape){.words = 1, .pairs = 1, .objects = 1}, 10);
   check_many((struct shape){.words = 8, .pairs = 6, .objects = 3}, rounds);
   check_many((struct shape){.words = 60, .pairs = 40, .objects = 10}, rounds);
+  check_many((struct shape){.words = 100, .pairs = 90, .objects = 10}, rounds);
+  for (uint32_t words = 120; words < 136; words++) /* the update of near places ends at 128 */
+    check_many((struct shape){.words = words, .pairs = 40, .objects = 4}, rounds / 10);
   check_many((struct shape){.words = 255, .pairs = 50, .objects = 4}, rounds);
   check_many((struct shape){.words = 300, .pairs = 30, .objects = 4}, rounds);
 }
