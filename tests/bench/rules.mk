@@ -20,6 +20,12 @@ $(BUILD)/tests/bench/generate: $(BENCH_GENERATE) $(BENCH_SHARED)
 $(BUILD)/tests/bench/measure: $(BENCH_MEASURE) $(BENCH_SHARED)
 	$(LINK) -o $@ $^ $(TOOL_LIBS)
 
+$(BUILD)/tests/bench/recorded: $(patsubst %,$(BUILD)/tests/%.o,bench/recorded unit/bytes) $(RUNTIME) $(FORMAT)
+	$(LINK) -o $@ $^ -ljansson -lzstd
+
+$(BUILD)/tests/bench/open: $(BUILD)/tests/bench/open.o $(RUNTIME) $(FORMAT)
+	$(LINK) -o $@ $^ -ljansson -lzstd
+
 # Loaded into other programs, it is apart from ours, and built without sanitizers.
 $(BUILD)/tests/bench/record_stacks.so: tests/bench/record_stacks.c
 	@mkdir -p $(@D)
@@ -45,7 +51,7 @@ $(BUILD)/tests/bench/walk $(BUILD)/tests/bench/walk-registers: %: %-raw $(BUILD)
 
 include tests/bench/shadow-stack/rules.mk
 
-BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure record_stacks.so walk walk-registers) $(SHADOW_STACKS)
+BENCH_PROGRAMS := $(patsubst %,$(BUILD)/tests/bench/%,generate measure open recorded record_stacks.so walk walk-registers) $(SHADOW_STACKS)
 
 # Unwinding beside libunwind, where that is.
 ifeq ($(shell pkg-config --exists libunwind && echo yes),yes)

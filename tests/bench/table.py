@@ -63,8 +63,24 @@ def print_program(program):
           f"{raw / 1e6 / pack['cpu_seconds']:.1f} MB/s of raw section, peak memory {pack['peak_bytes'] / 1e6:.1f} MB "
           f"({pack['peak_bytes'] / raw:.2f} of raw)")
     print(f"  walks: {program['stacks']} stacks, {program['stack_addresses']} return addresses, {program['stacks_are']}")
+    opening = program["opening"]
+    print(f"  opening a file: packed {time(opening['packed']['ns'])}, {opening['packed']['page_faults']:.0f} page faults; raw "
+          f"{time(opening['raw']['ns'])}, {opening['raw']['page_faults']:.0f} page faults, {opening['raw']['ns'] / reference['start_ns']:.1f} "
+          f"times the hash table's start, whose raw bytes are in memory")
     extra = [size_only("raw v3, zstd -19", program["zstd_bytes"]), size_only("raw v3, xz -9", program["xz_bytes"])]
     print_rows([HEADINGS] + [row(rival, reference, records) for rival in rivals + extra])
+
+
+def print_frames(program):
+    """The time of a frame, alone and with the update of its references."""
+    ways = program["frames"]["ways"]
+    reference = {way["updates"]: way["frame_ns"] for way in ways if way["name"] == "hash table"}
+    cells = {way["name"]: [] for way in ways}
+    for way in ways:
+        cells[way["name"]].append(with_ratio(way["frame_ns"], reference[way["updates"]]))
+    frames = f"walks in memory: {program['frames']['frames']} frames"
+    print()
+    print_rows([(frames, "a frame", "with update"), *((name, *values) for name, values in cells.items())])
 
 
 LEGEND = """
@@ -79,7 +95,21 @@ LEGEND = """
 def print_programs(programs):
     for program in programs:
         print_program(program)
+        if program.get("frames", {}).get("ways"):
+            print_frames(program)
     print(LEGEND)
+
+
+def print_sparse(sparse):
+    print("\nCode of other kinds between managed functions: look-up and visit, random addresses")
+    rows = [("code a record", "records", "packed B/rec", "packed", "with cache", "hash table", "packing, CPU")]
+    for step in sparse["densities"]:
+        rivals = {rival["name"]: rival for rival in step["rivals"]}
+        reference = rivals["hash table"]["warm_ns"]
+        rows.append((f"{step['code']} bytes", str(step["records"]), bytes_each(rivals["packed"]["file_bytes"], step["records"]),
+                     with_ratio(rivals["packed"]["warm_ns"], reference), with_ratio(rivals["packed, with cache"]["warm_ns"], reference),
+                     time(reference), f"{step['pack']['cpu_seconds']:.2f} s"))
+    print_rows(rows)
 
 
 def print_walks(walks):
