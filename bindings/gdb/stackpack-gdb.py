@@ -24,6 +24,7 @@ import subprocess
 
 import gdb
 from gdb.FrameDecorator import FrameDecorator
+from gdb.unwinder import Unwinder
 
 WORD = 8
 PAGE = 4096
@@ -148,8 +149,9 @@ def ask(module, addresses, options):
 class Frame:
     """A function's own frame: those of functions that are inlined in it have the same registers."""
 
-    def __init__(self, frame):
+    def __init__(self, frame, youngest=0):
         self.frame = frame
+        self.level = frame.level() - youngest  # the stack's youngest frame has level 0
         self.is_interrupted = is_interrupted(frame)  # else it waits in a call
         self.pc = frame.pc()
         self.answer, self.module, self.fault, self.is_in_file = None, None, None, True
@@ -170,7 +172,7 @@ class Frame:
 
     def title(self):
         function = (self.record or self.answer or {}).get("function") or self.frame.name()
-        return "#%-3d 0x%x in %s" % (self.frame.level(), self.pc, function or "a function without a name")
+        return "#%-3d 0x%x in %s" % (self.level, self.pc, function or "a function without a name")
 
     def register(self, number):
         """A register's value when this frame goes on, or None: only what callees preserve is known."""
@@ -206,19 +208,19 @@ def is_interrupted(frame):
     return newer is None or newer.type() == gdb.SIGTRAMP_FRAME
 
 
-def frames_from_youngest():
-    """The own frames of the selected thread's functions."""
-    frame = own_frame(gdb.newest_frame())
+def frames_from(youngest):
+    """The own frames of a stack's functions, from its youngest frame on."""
+    frame, level = own_frame(youngest), youngest.level()
     while frame is not None:
-        yield Frame(frame)
+        yield Frame(frame, level)
         frame = own_frame(frame.older())
 
 
-def frames_of_thread():
+def frames_of_stack(find_youngest):
     """All of them; and why there are no more."""
     frames = []
     try:
-        for frame in frames_from_youngest():
+        for frame in frames_from(find_youngest()):
             frames.append(frame)
         return frames, frames[-1].frame.unwind_stop_reason()
     except gdb.error as error:
@@ -404,19 +406,89 @@ def explain_end(frames, reason):
         return "has no start: %s. The registers are unknown, or no program runs" % reason
     last = frames[-1]
     if isinstance(reason, str):
-        return "stops at #%d: %s. Frames beyond are unknown: %s" % (last.frame.level(), reason, MISSING_MEMORY)
+        return "stops at #%d: %s. Frames beyond are unknown: %s" % (last.level, reason, MISSING_MEMORY)
     limit = gdb.parameter("backtrace limit")
     if limit is not None and last.frame.level() + 1 >= limit:
         return "stops at gdb's own limit: `set backtrace limit unlimited`"
     if reason > gdb.FRAME_UNWIND_OUTERMOST:
         is_memory = reason in (gdb.FRAME_UNWIND_MEMORY_ERROR, gdb.FRAME_UNWIND_UNAVAILABLE)
         return "stops at #%d: %s. Frames beyond are unknown: %s" % (
-            last.frame.level(), gdb.frame_stop_reason_string(reason), MISSING_MEMORY if is_memory else MISSING_TABLES)
+            last.level, gdb.frame_stop_reason_string(reason), MISSING_MEMORY if is_memory else MISSING_TABLES)
     if not last.is_in_file:
-        return "ends at #%d, in no file's code. Frames beyond are unknown: %s" % (last.frame.level(), MISSING_TABLES)
+        return "ends at #%d, in no file's code. Frames beyond are unknown: %s" % (last.level, MISSING_TABLES)
     if last.is_managed:
         return "ends at a managed frame: gdb takes it for the outermost one"
     return "ends at the outermost frame"
+
+
+# ---- Stacks that no thread is on ----
+
+
+FrameId = collections.namedtuple("FrameId", "sp pc")
+
+
+class OtherStack(Unwinder):
+    """Says, while it is enabled, that the caller of the selected thread's youngest frame has the registers of a context: gdb unwinds
+    the context's stack from there on, with the thread and its registers as they are. All other registers are lost."""
+
+    def __init__(self):
+        super().__init__("stackpack-context")
+        self.enabled, self.level, self.context, self.id = False, None, {}, None
+        gdb.unwinder.register_unwinder(None, self, replace=True)
+
+    def __call__(self, pending):
+        if pending.level() != self.level:
+            return None
+        info = pending.create_unwind_info(self.id)
+        for name, value in self.context.items():
+            info.add_saved_register(name, value)
+        return info
+
+    def walk(self, context):
+        """Shows the roots of the stack with a context: the program counter and the stack pointer first, by gdb's names."""
+        selected, thread_frame = gdb.selected_frame().level(), own_frame(gdb.newest_frame())
+        self.context = {name: gdb.Value(value).cast(thread_frame.read_register(name).type) for name, value in context.items()}
+        pc, stack_pointer = itertools.islice(self.context.values(), 2)
+        self.level, self.id = thread_frame.level(), FrameId(stack_pointer, pc)
+        self.switch(True)
+        try:
+            show_all(self.find_youngest)
+        finally:
+            self.switch(False)
+            select_level(selected)
+
+    def find_youngest(self):
+        frame = own_frame(gdb.newest_frame()).older()
+        if frame is None or frame.pc() != int(self.id.pc):
+            raise gdb.error("gdb makes no frame of this context")
+        return frame
+
+    def switch(self, is_enabled):
+        self.enabled = is_enabled
+        gdb.invalidate_cached_frames()
+
+
+def select_level(level):
+    frame = gdb.newest_frame()
+    while frame.level() < level:
+        frame = frame.older()
+    frame.select()
+
+
+def evaluate(expression):
+    return int(gdb.parse_and_eval(expression)) & ALL_BITS
+
+
+def read_context(words):
+    """The registers by gdb's names, from the words PC SP [REGISTER=VALUE]..."""
+    names = {register.name for register in gdb.selected_frame().architecture().registers()}
+    first = ["rip", "rsp"] if "rip" in names else ["pc", "sp"]
+    context = dict(zip(first, map(evaluate, words[:2])))
+    for name, _, value in (word.partition("=") for word in words[2:]):
+        if name not in names or name in context or not value:
+            raise gdb.GdbError("not REGISTER=VALUE with another register of this machine: %s" % name)
+        context[name] = evaluate(value)
+    return context
 
 
 # ---- Backtraces ----
@@ -540,8 +612,8 @@ def show(frame, with_native):
             print(line)
 
 
-def show_all():
-    frames, reason = frames_of_thread()
+def show_all(find_youngest=gdb.newest_frame):
+    frames, reason = frames_of_stack(find_youngest)
     look_up(frames)
     for fault in dict.fromkeys(frame.fault for frame in frames if frame.fault):
         print("stackpack: %s" % fault)
@@ -560,7 +632,7 @@ def show_all():
 def selected_frame():
     """The physical frame of the selected one: a function's own, if that is inlined in it."""
     selected = own_frame(gdb.selected_frame())
-    for frame in frames_from_youngest():
+    for frame in frames_from(gdb.newest_frame()):
         if frame.frame == selected:
             return frame
     raise gdb.GdbError("the selected frame isn't one of this thread")
@@ -598,6 +670,11 @@ class InfoRoots(gdb.Command):
 info roots               of the selected frame
 info roots all           of all frames of the selected thread
 info roots all THREAD    of all frames of a thread, by gdb's number
+info roots at PC SP [REGISTER=VALUE]...
+                         of all frames of a stack that no thread is on, of a suspended fiber
+
+PC is the return address of the call in which the stack's youngest frame waits, SP the stack pointer after that return. The others are
+the callee-saved registers that the switch between stacks has saved, by gdb's names. All may be expressions, in quotes with spaces.
 
 A root is a place that holds a reference, in the frame or in a register, with its present value. A derived reference has its base
 behind it."""
@@ -615,8 +692,10 @@ behind it."""
             show_all()
         elif words[0] == "all" and len(words) == 2:
             show_all_of(words[1])
+        elif words[0] == "at" and len(words) >= 3:
+            other_stack.walk(read_context(words[1:]))
         else:
-            raise gdb.GdbError("Usage: info roots [all [THREAD]]")
+            raise gdb.GdbError("Usage: info roots [all [THREAD] | at PC SP [REGISTER=VALUE]...]")
 
 
 def show_all_of(number):
@@ -657,6 +736,7 @@ if __name__ == "__main__":
     with open(__file__, encoding="utf-8") as script:
         exec(compile(script.read(), __file__, "exec"), {"__name__": "stackpack_gdb"})
 else:
+    other_stack = OtherStack()
     ManagedFrames()
     InfoRoots()
     Stackpack()

@@ -103,9 +103,11 @@ in_gdb() { # OUTPUT GDB-ARGUMENT...
     { cat "$1"; fail "gdb failed"; }
 }
 
-# The lines of debugger_listing.py go to the file `listed`: so many frames, roots and derived references at least.
-take_listing() { # OUTPUT SAMPLE LEAST
-  grep -E '^(frame|root) ' "$1" | sort >listed || fail "$2: nothing is listed: $(<"$1")"
+# The lines of debugger_listing.py go to the file `listed`: so many frames, roots and derived references at least; those of suspended
+# stacks have a mark.
+take_listing() { # OUTPUT SAMPLE LEAST [MARK]
+  sed -nE "s/^${4-}((frame|root) )/\1/p" "$1" | sort >listed
+  [[ -s listed ]] || fail "$2: nothing is listed: $(<"$1")"
   awk -v least="$3" '{ n[$1]++ } $4 != $5 { n["derived"]++ } END { split(least, l); exit n["frame"] < l[1] || n["root"] < l[2] || n["derived"] < l[3] }' listed ||
     fail "$2: less than $3: $(<"$1")"
 }
@@ -122,4 +124,16 @@ expect_listed() { # OUTPUT of info roots all, for all threads
   roots_of "$1" | sort >printed
   diff listed printed || fail "$1: other frames or roots than the collector lists"
   grep -q 'managed frames with .*; the walk ends at the outermost frame$' "$1" || fail "$1: another end: $(<"$1")"
+}
+
+# Prints the roots of all suspended fibers, below the commands that do it: these go to the file `commands`.
+suspended=(-ex "source $TOP/tests/samples/debugger_fibers.py")
+take_suspended() { # OUTPUT LEAST
+  take_listing "$1" fibers "$2" "suspended "
+  grep '^info roots at ' "$1" >commands || fail "no fiber is suspended: $(<"$1")"
+  expect_suspended "$1"
+}
+expect_suspended() { # OUTPUT of the commands
+  expect_listed "$1"
+  [[ $(grep -c '; the walk ends at the outermost frame$' "$1") == $(grep -c . commands) ]] || fail "$1: another end: $(<"$1")"
 }

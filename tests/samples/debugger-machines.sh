@@ -61,3 +61,14 @@ expect_roots_in_core deopt-raw "1 0 0" stackpack_unwinder_call 30 return_to
 expect_roots_in_core deopt-O0-raw "2 0 0" stackpack_unwinder_call 30 return_to
 expect_roots_in_core trace "3 0 0" exception_throw_at 0 stackpack_process_close '+ 1 / 6 - 2 2'
 expect_roots threads "1 1 0" copier_start 20 copier_finish --stress --lists 4 --length 12 # they take turns in another way in each run
+
+# Suspended fibers: `info roots at` their contexts.
+options=(--stress --fibers 5 --size 4)
+LAST=copier_finish at_collection process fibers copier_start 600 "${suspended[@]}" -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill
+take_suspended process "5 1 0"
+at_collection process fibers copier_start 600 -ex 'signal SIGABRT'
+for file in "$samples"/fibers{,-raw}; do
+  in_gdb from_core -ex 'set sysroot /usr/aarch64-linux-gnu' -ex 'source commands' "$file" qemu_*.core
+  expect_suspended from_core
+done
+rm qemu_*.core

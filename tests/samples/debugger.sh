@@ -33,6 +33,35 @@ expect_roots deopt "1 0 0" stackpack_unwinder_call 30 return_to
 expect_roots deopt-O0 "2 0 0" stackpack_unwinder_call 30 return_to
 expect_roots trace "3 0 0" exception_throw_at 0 stackpack_process_close "'+ 1 / 6 - 2 2'"
 
+# Suspended fibers: `info roots at` their contexts.
+expect_suspended_roots() { # LEAST HITS
+  local file
+  LAST=copier_finish in_gdb process -ex 'break copier_start' -ex "ignore 1 $2" -ex 'run --stress --fibers 10 --size 8' "${suspended[@]}" \
+    -ex 'generate-core-file core.fibers' -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/fibers"
+  take_suspended process "$1"
+  strip -o stripped "$programs/fibers"
+  for file in ./stripped "$programs/fibers-raw"; do
+    in_gdb from_core -ex 'source commands' "$file" core.fibers
+    expect_suspended from_core
+  done
+}
+expect_suspended_roots "30 20 0" 600 # in the midst of a recursion
+expect_suspended_roots "10 20 8" 2500 # with derived references
+
+# A context's expressions; the selected frame stays. Contexts without a stack.
+# shellcheck disable=SC2016 # of gdb
+in_gdb output -ex 'up 2' -ex 'info roots at $pc "$sp + 0" rbp=$rbp' -ex frame "$programs/fibers" core.fibers
+[[ $(grep -c '^#2 .* in copier_allocate ' output) == 2 ]] || fail "another frame is selected: $(<output)"
+grep -qE 'managed frames with [1-9][0-9]* roots, .*; the walk ends at the outermost frame$' output || fail "no roots: $(<output)"
+for context in "0 0" "4 5" "$(awk '{ print $4 }' commands | head -n 1) 5" "-1 -1"; do
+  in_gdb output -ex "info roots at $context" "$programs/fibers" core.fibers
+  grep -q ' managed frames with .*; the walk ' output || fail "at $context: no end: $(<output)"
+  ! grep -qE 'Traceback|Python Exception|; the walk ends at the outermost' output || fail "at $context: $(<output)"
+done
+in_gdb output -ex 'info roots at 1' -ex 'info roots at 1 2 r99=3' -ex 'info roots at 1 2 rbp' -ex 'info roots at 1 2 rip=3' "$programs/fibers" core.fibers
+grep -q '^Usage: info roots ' output || fail "a context without a stack pointer: $(<output)"
+[[ $(grep -c '^not REGISTER=VALUE with another register of this machine: ' output) == 3 ]] || fail "wrong registers: $(<output)"
+
 # Code that is compiled at run time is in no file: gdb knows the frames above it, and says what is missing. So the function that
 # allocates must be called by such code.
 if [[ -x $programs/jit ]]; then
@@ -83,7 +112,7 @@ grep -q ', [1-9][0-9]* unknown, there may be roots; the walk ' output || fail "n
 
 in_gdb output -ex 'info roots all 9' -ex 'info roots some' "$programs/semispace" core.semispace.4000
 grep -qx "no thread 9" output || fail "a thread that isn't there: $(<output)"
-grep -qxF 'Usage: info roots [all [THREAD]]' output || fail "wrong words: $(<output)"
+grep -qxF 'Usage: info roots [all [THREAD] | at PC SP [REGISTER=VALUE]...]' output || fail "wrong words: $(<output)"
 in_gdb output -ex 'info roots'
 grep -qx 'no process or core' output || fail "roots of nothing: $(<output)"
 in_gdb output -ex 'info roots all' "$programs/semispace-O0" core.semispace.4000

@@ -1,8 +1,8 @@
 """Run by gdb in a collection: prints what the library tells the collector, until the breakpoint at the function LAST: a line
 "frame PC" for each managed frame that a walk comes to, and one for each of its roots, as debugger.sh rewrites the output of `info roots`:
-"root PC PLACE VALUE BASE".
+"root PC PLACE VALUE BASE". In walks of stacks that no thread is on, of suspended fibers, the lines start with "suspended".
 
-gdb knows the stacks of threads: walks of others, of suspended fibers, are left out. The arguments are read from the registers.
+The arguments are read from the registers.
 """
 import os
 import struct
@@ -30,15 +30,15 @@ def stack_pointers():
     selected.switch()
 
 
-def print_frame(walk):
+def print_frame(walk, mark):
     """Calls stackpack_walk_root: a collector that moves objects calls stackpack_walk_update, which tells less."""
     pc, = words(walk, 1)
-    print("frame %#x" % pc)
+    print("%sframe %#x" % (mark, pc))
     root = int(gdb.selected_frame().read_register("sp")) - 4096 & -16
     call = "((unsigned char (*)(unsigned long, unsigned long)) stackpack_walk_root)(%d, %d)" % (walk, root)
     while has_roots and int(gdb.parse_and_eval(call)):
         _, place, base, value = words(root, 4)
-        print("root %#x %#x %#x %#x" % (pc, place, value, base))
+        print("%sroot %#x %#x %#x %#x" % (mark, pc, place, value, base))
 
 
 def is_linked(function):
@@ -61,7 +61,7 @@ START, RESUME, NEXT = (int(gdb.parse_and_eval("(unsigned long) &stackpack_walk_"
 BOUNDS = {START: slice(2, 4), RESUME: slice(1, 3)}  # the arguments that are a stack's bounds
 has_roots = is_linked("stackpack_walk_root")  # it isn't in a program without references
 pointers = list(stack_pointers())
-is_of_thread = False
+mark = ""
 gdb.execute("set scheduler-locking on")
 for address in ["&" + os.environ["LAST"], START, RESUME, NEXT]:
     gdb.Breakpoint("*%s" % address)
@@ -70,10 +70,10 @@ while True:
     function, values = gdb.selected_frame().pc(), registers(arguments)
     if function in BOUNDS:
         low, end = values[BOUNDS[function]]
-        is_of_thread = any(low <= pointer < end for pointer in pointers)
+        mark = "" if any(low <= pointer < end for pointer in pointers) else "suspended "
     elif function == NEXT:
         finish()
-        if registers(result)[0] & 0xFFFFFFFF == MANAGED and is_of_thread:
-            print_frame(values[0])
+        if registers(result)[0] & 0xFFFFFFFF == MANAGED:
+            print_frame(values[0], mark)
     else:
         break
