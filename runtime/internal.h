@@ -57,6 +57,7 @@ struct process_overlay {
   _Atomic uint64_t generation; /* 1 + the number of times that modules came or went */
   struct stackpack_module *modules;
   uint64_t capacity, needed;
+  _Atomic(struct ranges *) ranges; /* of code that the program has added; NULL: none yet */
   pthread_mutex_t writer;
   pid_t owner; /* of the mutex and the readers' counts: a child of fork has other threads */
   _Atomic unsigned phase;
@@ -65,8 +66,7 @@ struct process_overlay {
   uint32_t plain_count;
   uint64_t *plain; /* the starts of the modules without stack maps; from malloc */
   size_t plain_capacity;
-  uint64_t adds, subs;             /* the loader's counts of modules loaded and unloaded */
-  _Atomic(struct ranges *) ranges; /* of code that the program has added; NULL: none yet */
+  uint64_t adds, subs; /* the loader's counts of modules loaded and unloaded */
   struct stripe stripes[STRIPES];
 };
 

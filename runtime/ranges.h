@@ -35,6 +35,13 @@ struct ranges {
   struct range_list *free;    /* the unused leaves */
 };
 
+_Static_assert(offsetof(struct process_overlay, ranges) == 32 &&
+                   offsetof(struct ranges, roots) == 8 &&
+                   offsetof(struct range_list, count) == 24 &&
+                   offsetof(struct range_list, ranges) == 32 && sizeof(struct range) == 24 &&
+                   offsetof(struct packed_table, address) == 8,
+               "bindings/gdb/stackpack-gdb.py reads them in a process's memory");
+
 /* Loads in order: a look-up that has met a change sees the new version, too. */
 #define RANGE_LOAD(place) atomic_load_explicit(&(place), memory_order_acquire)
 

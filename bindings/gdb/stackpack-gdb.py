@@ -11,16 +11,20 @@
 The frames are those of gdb's unwinder. The command `stackpack lookup`, which is looked for in PATH, says of each return address
 what a collector would be told: it runs once for each module with stack maps, on the file that gdb has, and its answers are kept.
 `backtrace` asks for some frames at a time, and for the table's source positions where gdb has no debug information. A module's
-distance from its file is that of any section that gdb lists; where both have a build ID, it must be the same.
+distance from its file is that of any section that gdb lists; where both have a build ID, it must be the same. Stacks that no thread is
+on, and frames of code that is compiled at run time, come to gdb by unwinders of this file.
 """
+import bisect
 import collections
 import functools
+import hashlib
 import itertools
 import json
 import os
 import re
 import struct
 import subprocess
+import tempfile
 
 import gdb
 from gdb.FrameDecorator import FrameDecorator
@@ -30,12 +34,13 @@ WORD = 8
 PAGE = 4096
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 
-# The registers by their DWARF numbers; those that a function preserves for its caller; the stack pointer.
-Machine = collections.namedtuple("Machine", "names preserved stack_pointer")
+# The registers by their DWARF numbers; those that a function preserves for its caller; the stack pointer; the one in whose place the
+# return address is saved; the program counter's name.
+Machine = collections.namedtuple("Machine", "names preserved stack_pointer return_register pc")
 MACHINES = {
-    62: Machine("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split(), {3, 6, 12, 13, 14, 15}, 7),
-    183: Machine(["x%d" % number for number in range(31)] + ["sp"], set(range(19, 30)), 31),
-    243: Machine(["x%d" % number for number in range(32)], {8, 9} | set(range(18, 28)), 2),
+    62: Machine("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split(), {3, 6, 12, 13, 14, 15}, 7, 16, "rip"),
+    183: Machine(["x%d" % number for number in range(31)] + ["sp"], set(range(19, 30)), 31, 30, "pc"),
+    243: Machine(["x%d" % number for number in range(32)], {8, 9} | set(range(18, 28)), 2, 1, "pc"),
 }
 
 
@@ -143,6 +148,102 @@ def ask(module, addresses, options):
     return fault, known
 
 
+# ---- Added code: what a program has given to stackpack_process_add ----
+
+AddedModule = collections.namedtuple("AddedModule", "path slide machine")  # as a Module has them
+TABLE_AT = 1 << 62  # a table's address in its file, far above all code's: such a file seems to lack code that was added after packing
+LIST_MAX, TABLE_MAX = 1 << 20, 1 << 28  # more than any; a broken core could make gdb ask for more memory than there is
+
+
+class AddedCode:
+    """The ranges of code in a struct stackpack_process, in the process's memory or the core's: see runtime/ranges.h. They come and go
+    while the process runs: so only tables are kept, by their contents."""
+
+    def __init__(self):
+        self.process, self.folder = None, None
+
+    @staticmethod
+    def leaves(process):
+        """(start, size, address) of each list of ranges."""
+        generation, _, _, _, ranges = read_words(process, 5)
+        if not generation:
+            raise Unusable("no open struct stackpack_process at 0x%x" % process)
+        if not ranges:
+            return []
+        version, *roots = read_words(ranges, 3)
+        return read_ranges(roots[version & 1])
+
+    def use(self, process):
+        """Returns the number of its ranges."""
+        count = sum(len(read_ranges(leaf)) for _, _, leaf in self.leaves(process))
+        self.process = process
+        gdb.invalidate_cached_frames()
+        return count
+
+    def forget(self):
+        self.process = None
+        gdb.invalidate_cached_frames()
+
+    def find(self, address):
+        """The address of the struct stackpack_table for an address of code, or None."""
+        if self.process is None:
+            return None
+        try:
+            _, _, leaf = range_up_to(self.leaves(self.process), address)
+            start, size, table = range_up_to(read_ranges(leaf) if leaf else [], address)
+        except (Unusable, gdb.MemoryError) as fault:
+            raise Unusable("added code: %s. `stackpack process` without an address goes on without it" % fault) from None
+        return table if address - start < size else None
+
+    def open(self, table):
+        """The module of a table, in a file of its own for the command stackpack."""
+        place, address = read_words(table, 2)
+        machine, size = struct.unpack_from("<H2xQ", read_memory(place, 24), 12)
+        if machine not in MACHINES or size > TABLE_MAX:
+            raise Unusable("no packed table at 0x%x" % place)
+        file = file_of_table(read_memory(place, size), machine)
+        self.folder = self.folder or tempfile.TemporaryDirectory(prefix="stackpack-gdb-")
+        path = os.path.join(self.folder.name, hashlib.sha256(file).hexdigest()[:16])
+        if not os.path.exists(path):
+            with open(path, "wb") as output:
+                output.write(file)
+        return AddedModule(path, (address - TABLE_AT) & ALL_BITS, MACHINES[machine])
+
+
+added = AddedCode()
+
+
+def read_memory(address, size):
+    return bytes(gdb.selected_inferior().read_memory(address & ALL_BITS, size)) if size else b""
+
+
+def read_words(address, count):
+    return struct.unpack("<%dQ" % count, read_memory(address, count * WORD))
+
+
+def read_ranges(address):
+    """(start, size, value) of each in a list, by start."""
+    _, _, capacity, count = read_words(address, 4)
+    if not count <= capacity <= LIST_MAX:
+        raise Unusable("no list of ranges at 0x%x" % address)
+    return list(struct.iter_unpack("<3Q", read_memory(address + 4 * WORD, count * 3 * WORD)))
+
+
+def range_up_to(ranges, address):
+    """The last one that starts up to an address; or an empty one."""
+    number = bisect.bisect_right([start for start, _, _ in ranges], address)
+    return ranges[number - 1] if number > 0 else (address, 0, 0)
+
+
+def file_of_table(table, machine):
+    """An ELF file with a packed table after its note: one segment with both, and one of the note."""
+    note = struct.pack("<3I", 10, 0, 1) + b"stackpack\0\0\0"
+    start, place = 64 + 2 * 56, TABLE_AT - len(note)
+    header = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\x02\x01\x01", 2, machine, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+    segments = [(1, len(note) + len(table)), (4, len(note))]
+    return header + b"".join(struct.pack("<IIQQQQQQ", kind, 4, start, place, place, size, size, WORD) for kind, size in segments) + note + table
+
+
 # ---- Frames ----
 
 
@@ -154,7 +255,7 @@ class Frame:
         self.level = frame.level() - youngest  # the stack's youngest frame has level 0
         self.is_interrupted = is_interrupted(frame)  # else it waits in a call
         self.pc = frame.pc()
-        self.answer, self.module, self.fault, self.is_in_file = None, None, None, True
+        self.answer, self.module, self.fault, self.is_in_file, self.is_added = None, None, None, True, False
 
     @property
     def kind(self):
@@ -165,6 +266,13 @@ class Frame:
     def record(self):
         """Of several records at one address a collector is given the first."""
         return self.answer["records"][0] if self.kind == "found" and not self.is_interrupted else None
+
+    @property
+    def has_sure_caller(self):
+        """gdb guesses the caller of a frame outside of all files, unless its table or, by a JIT's symbols, gdb knows the frame."""
+        if self.is_added:
+            return self.frame.name() is not None or (self.kind == "found" and bool(self.answer["records"][0]["frame"]))
+        return self.is_in_file
 
     @property
     def is_managed(self):
@@ -241,19 +349,30 @@ def open_module(path, places):
         return "%s: broken section headers" % path
 
 
+def open_added(table):
+    """The same for a table of added code."""
+    try:
+        return added.open(table)
+    except (Unusable, OSError, gdb.MemoryError) as fault:
+        return "added code: %s" % fault
+
+
 def look_up(frames, options=()):
-    """Gives each frame its module and answer, or the fault."""
-    program, by_path = gdb.current_progspace().filename, collections.defaultdict(list)
+    """Gives each frame its module and answer, or the fault. Added code comes first, as in the library's look-ups."""
+    program, by_place = gdb.current_progspace().filename, collections.defaultdict(list)
     places = sections_in_memory()
     ranges = [section for sections in places.values() for section in sections.values()]
     for frame in frames:
         call = (frame.pc - (not frame.is_interrupted)) & ALL_BITS
-        frame.is_in_file = any(call in section for section in ranges)
-        by_path[gdb.solib_name(call) or program].append(frame)
-    for path, asking in by_path.items():
-        if not has_stack_maps(places.get(path)):
+        table = added.find(call)
+        frame.is_added = table is not None
+        frame.is_in_file = frame.is_added or any(call in section for section in ranges)
+        by_place[table or gdb.solib_name(call) or program].append(frame)
+    for place, asking in by_place.items():
+        is_added = isinstance(place, int)
+        if not is_added and not has_stack_maps(places.get(place)):
             continue
-        module = open_module(path, places)
+        module = open_added(place) if is_added else open_module(place, places)
         if isinstance(module, str):
             fault, known = module, {}
         else:
@@ -355,7 +474,8 @@ def explain(frame):
     if frame.fault:
         return "unknown, there may be roots: %s" % frame.fault
     if not frame.is_in_file:
-        return "in no file's code, there may be roots: compiled at run time, of the kernel, or a broken stack. From here on gdb guesses"
+        return ("in no file's code, there may be roots: compiled at run time (see `stackpack process`), of the kernel, or a broken "
+                "stack")
     if not frame.is_managed:
         return "native: in no function that has stack maps (LLVM makes them of functions with a strategy: `gc \"statepoint-example\"`)"
     if frame.is_interrupted:
@@ -491,6 +611,57 @@ def read_context(words):
     return context
 
 
+# ---- Frames of added code ----
+
+
+class AddedFrames(Unwinder):
+    """Passes frames of added code, for which gdb has no unwind tables, by the facts of the code's own table."""
+
+    def __init__(self):
+        super().__init__("stackpack-added")
+        gdb.unwinder.register_unwinder(None, self, replace=True)
+
+    def __call__(self, pending):
+        """gdb goes on as without it after any fault: a command says the reason."""
+        if added.process is None:
+            return None
+        try:
+            return self.unwind(pending)
+        except Exception:
+            return None
+
+    @staticmethod
+    def unwind(pending):
+        names = {register.name for register in pending.architecture().registers()}
+        pc = int(pending.read_register("rip" if "rip" in names else "pc")) & ALL_BITS
+        table = added.find(pc - 1)
+        if table is None:
+            return None
+        module = added.open(table)
+        address = (pc - module.slide) & ALL_BITS
+        record = ask(module, [address], ())[1][address]["records"][0]
+        return caller_by_table(pending, module, record) if record["frame"] else None
+
+
+def caller_by_table(pending, module, record):
+    """The registers of a frame's caller: where the frame has saved them, or as they are."""
+    names, facts = module.machine.names, record["frame"]
+    saved = {place["register"]: place["offset"] for place in facts["saved"]}
+    end = (read_register(pending, names[facts["cfa_register"]]) + facts["cfa_offset"]) & ALL_BITS
+    return_address = read_word(end + saved[module.machine.return_register])
+    if facts["return_address_signed"]:
+        return_address &= (1 << 48) - 1
+    caller = {module.machine.pc: return_address, names[module.machine.stack_pointer]: end}
+    for number in module.machine.preserved - set(facts["lost"]):
+        caller[names[number]] = read_word(end + saved[number]) if number in saved else read_register(pending, names[number])
+    values = {name: gdb.Value(value).cast(pending.read_register(name).type) for name, value in caller.items() if value is not None}
+    function = gdb.Value((record["function_address"] + module.slide) & ALL_BITS).cast(values[module.machine.pc].type)
+    info = pending.create_unwind_info(FrameId(values[names[module.machine.stack_pointer]], function))
+    for name, value in values.items():
+        info.add_saved_register(name, value)
+    return info
+
+
 # ---- Backtraces ----
 
 
@@ -578,7 +749,7 @@ class ManagedFrames:
     @property
     def enabled(self):
         try:
-            return self.is_wanted and any(has_stack_maps(sections) for sections in sections_in_memory().values())
+            return self.is_wanted and (added.process is not None or any(map(has_stack_maps, sections_in_memory().values())))
         except gdb.error:
             return False
 
@@ -603,8 +774,8 @@ class ManagedFrames:
 
 
 def show(frame, with_native):
-    if frame.is_managed or with_native or not frame.is_in_file:
-        print("%s: %s" % (frame.title(), explain(frame)))
+    if frame.is_managed or with_native or not frame.has_sure_caller:
+        print("%s: %s%s" % (frame.title(), explain(frame), "" if frame.has_sure_caller else ". From here on gdb guesses"))
     if has_roots(frame):
         print_roots(frame)
         line = end_in_doubt(frame, caller_of(frame.frame))
@@ -619,7 +790,7 @@ def show_all(find_youngest=gdb.newest_frame):
         print("stackpack: %s" % fault)
     for before, frame in zip([None] + frames, frames):
         is_guess = before is not None and not before.is_in_file and not frame.is_in_file  # one line for all of them
-        if not frame.fault and not is_guess:
+        if not is_guess and not (frame.fault and frame.has_sure_caller):
             show(frame, False)
     managed = [frame for frame in frames if frame.is_managed]
     doubts = sum(frame.kind == "unknown" for frame in frames)
@@ -719,6 +890,27 @@ class Stackpack(gdb.Command):
         super().__init__("stackpack", gdb.COMMAND_STACK, gdb.COMPLETE_NONE, True)
 
 
+class StackpackProcess(gdb.Command):
+    """Tell gdb of the code that a program adds to its process by stackpack_process_add, a JIT's.
+
+stackpack process ADDRESS    the process is the struct stackpack_process at ADDRESS, an expression such as &process
+stackpack process            forgets it
+
+Then `info roots` and `backtrace` find the tables of such code in memory, and gdb passes its frames by their facts, in a process or a
+core. Frames that wait in a call are passed; at other places gdb guesses."""
+
+    def __init__(self):
+        super().__init__("stackpack process", gdb.COMMAND_STACK)
+
+    @in_one_line
+    def invoke(self, argument, from_tty):
+        if argument:
+            need_thread()
+            print("%d ranges of added code" % added.use(evaluate(argument)))
+        else:
+            added.forget()
+
+
 class StackpackFrame(gdb.Command):
     """Show what a collector is told of the selected frame: the answer, the record, and each root."""
 
@@ -736,8 +928,10 @@ if __name__ == "__main__":
     with open(__file__, encoding="utf-8") as script:
         exec(compile(script.read(), __file__, "exec"), {"__name__": "stackpack_gdb"})
 else:
-    other_stack = OtherStack()
+    AddedFrames()
+    other_stack = OtherStack()  # gdb asks the last one first
     ManagedFrames()
     InfoRoots()
     Stackpack()
     StackpackFrame()
+    StackpackProcess()

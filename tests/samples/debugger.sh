@@ -62,22 +62,6 @@ in_gdb output -ex 'info roots at 1' -ex 'info roots at 1 2 r99=3' -ex 'info root
 grep -q '^Usage: info roots ' output || fail "a context without a stack pointer: $(<output)"
 [[ $(grep -c '^not REGISTER=VALUE with another register of this machine: ' output) == 3 ]] || fail "wrong registers: $(<output)"
 
-# Code that is compiled at run time is in no file: gdb knows the frames above it, and says what is missing. So the function that
-# allocates must be called by such code.
-if [[ -x $programs/jit ]]; then
-  # shellcheck disable=SC2016 # of gdb
-  LAST=copier_finish in_gdb process -ex 'break jit_compile' -ex 'ignore 1 80' -ex 'run --stress --threads 1 --functions 200 --live 100' -ex delete \
-    -ex 'thread 2' -ex 'set scheduler-locking on' -ex 'break copier_start if $_caller_is("step_ahead", 4) && !$_caller_is("step_ahead", 5) && !$_caller_is("managed_call", 5)' \
-    -ex continue -ex 'info roots all' -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/jit"
-  grep -q ': in no file.s code, .* compiled at run time' process || fail "no frame of such code: $(<process)"
-  sed '/: in no file/q' process >before
-  roots_of before >printed
-  grep -q '^root' printed || fail "no roots: $(<process)"
-  grep -E '^(frame|root) ' process >listed
-  grep ^frame listed | head -n "$(grep -c ^frame printed)" | diff - <(grep ^frame printed) || fail "other frames"
-  ! grep -vxFf listed printed || fail "other roots"
-fi
-
 # ---- Backtraces: managed frames are marked; names and places come from the table where debug information is gone ----
 
 strip -o stripped "$programs/trace"
