@@ -13,7 +13,7 @@ ulimit -S -t 60 # the end of each answer
 LAST=copier_finish in_gdb process -ex 'break jit_compile' -ex 'ignore 1 80' -ex 'run --stress --threads 1 --functions 200 --live 100' -ex delete \
   -ex 'thread 2' -ex 'set scheduler-locking on' -ex 'break copier_start if self->steps >= 9 && self->steps < 12 && $_caller_is("step_ahead", 4) && !$_caller_is("step_ahead", 5)' \
   -ex continue -ex 'info roots all' -ex 'echo -- told\n' -ex 'stackpack process &process' -ex 'info roots all' -ex backtrace \
-  -ex 'echo -- broken\n' -ex "source $TOP/tests/samples/debugger_broken.py" -ex 'echo -- listed\n' -ex 'generate-core-file core' -ex 'output/x (long) &process' -ex 'echo \ is the process\n' \
+  -ex 'echo -- forgotten\n' -ex 'stackpack process' -ex 'info roots all' -ex 'stackpack process &process' -ex 'echo -- broken\n' -ex "source $TOP/tests/samples/debugger_broken.py" -ex 'echo -- listed\n' -ex 'generate-core-file core' -ex 'output/x (long) &process' -ex 'echo \ is the process\n' \
   -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/jit"
 part() { sed -n "/^-- $1\$/,/^-- $2\$/p" process; } # FROM TO
 
@@ -29,7 +29,7 @@ grep ^frame listed | head -n "$(grep -c ^frame printed)" | diff - <(grep ^frame 
 
 # ---- With it ----
 
-part told broken >output
+part told forgotten >output
 grep -qE '^[1-9][0-9]* ranges of added code$' output || fail "no code: $(<output)"
 take_listing process jit "9 4 0"
 expect_listed output
@@ -37,10 +37,14 @@ expect_listed output
 [[ $(grep -cE '^#[0-9]+ .* in (\?\?|step_ahead) \[managed\] ' output) == $(grep -c ^frame listed) ]] || fail "no marks: $(<output)"
 grep -qE '^#[0-9]+ run_thread ' output || fail "a backtrace without its end: $(<output)"
 
+part forgotten broken | grep -q ': in no file.s code, ' || fail "not forgotten: $(<process)"
+
 address=$(sed -nE 's/^(0x[0-9a-f]+) is the process$/\1/p' process)
 strip -o stripped "$programs/jit"
 for file in "$programs/jit-raw" ./stripped; do
-  in_gdb from_core -ex "stackpack process $address" -ex 'info roots all' "$file" core
+  in_gdb from_core -ex 'stackpack process 16' -ex 'stackpack process nothing' -ex "stackpack process $address" -ex 'info roots all' "$file" core
+  grep -q '^stackpack: Cannot access memory at address 0x10$' from_core || fail "a process where no memory is: $(<from_core)"
+  grep -q '^stackpack: No symbol ' from_core || fail "an unknown symbol: $(<from_core)"
   expect_listed from_core
 done
 
@@ -54,7 +58,3 @@ for fault in 'stackpack: added code: Cannot access memory' 'stackpack: added cod
   'stackpack: .*: a broken packed table' '#.*: unknown, there may be roots: .*From here on gdb guesses$'; do
   grep -q "^$fault" output || fail "no answer '$fault': $(<output)"
 done
-
-in_gdb output -ex 'stackpack process 16' -ex 'stackpack process nothing' -ex "stackpack process $address" -ex 'stackpack process' -ex 'info roots all' "$programs/jit" core
-grep -q '^stackpack: Cannot access memory at address 0x10$' output || fail "a process where no memory is: $(<output)"
-grep -q '^stackpack: No symbol "nothing"' output || fail "an unknown symbol: $(<output)"
