@@ -271,7 +271,7 @@ class Frame:
     def has_sure_caller(self):
         """gdb guesses the caller of a frame outside of all files, unless its table or, by a JIT's symbols, gdb knows the frame."""
         if self.is_added:
-            return self.frame.name() is not None or (self.kind == "found" and bool(self.answer["records"][0]["frame"]))
+            return self.frame.name() is not None or bool(self.record and self.record["frame"])
         return self.is_in_file
 
     @property
@@ -622,8 +622,9 @@ class AddedFrames(Unwinder):
         gdb.unwinder.register_unwinder(None, self, replace=True)
 
     def __call__(self, pending):
-        """gdb goes on as without it after any fault: a command says the reason."""
-        if added.process is None:
+        """The youngest frame waits in no call: its address may be the start of the function after the one that a record is in. gdb goes
+        on as without this unwinder after any fault: a command says the reason."""
+        if added.process is None or pending.level() == 0:
             return None
         try:
             return self.unwind(pending)
