@@ -126,8 +126,8 @@ static inline unsigned bits_more_bytes_below(const uint8_t *bytes, unsigned coun
 #endif
 }
 
-/* The same of larger numbers: more than BITS_HALVED_TO are halved first. */
-enum { BITS_HALVED_TO = 8 };
+/* The same of larger numbers, or of many: more than BITS_HALVED_TO are halved first. */
+enum { BITS_HALVED_TO = 8, BITS_MANY = 256 };
 uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                   uint64_t value);
 
@@ -136,7 +136,7 @@ uint64_t bits_large_numbers_below(const uint8_t *numbers, uint64_t count, unsign
 static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count, unsigned size,
                                           uint64_t value) {
   uint64_t below = 0;
-  if (size != 1 || value > UINT8_MAX)
+  if (size != 1 || value > UINT8_MAX || count > BITS_MANY)
     return bits_large_numbers_below(numbers, count, size, value);
   for (; count > 16; count -= 16, numbers += 16)
     below += bits_bytes_below(numbers, 16, (uint8_t)value);

@@ -154,15 +154,16 @@ static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigne
   return common;
 }
 
-/* Finds the assignment that has most in common with a row, or a new one, and adds the row's
- * bases. */
+/* Finds the assignment that has most in common with a row, or a new one, and adds the row's bases.
+ * The rows of a single slot have different bases, so none of them has another's assignment. */
 static void assign_row(struct groups_writer *writer, uint32_t row) {
   struct group *group = &writer->group;
   const unsigned derived = group->derived;
   const uint32_t *own = writer->row_bases + (size_t)row * derived;
+  const bool is_alone = group->count == 1 && own[0] != NO_BASE;
   uint32_t best = group->assignments;
   int most = -1;
-  for (uint32_t i = 0; i < group->assignments; i++) {
+  for (uint32_t i = 0; i < group->assignments && !is_alone; i++) {
     const int common = common_bases(own, writer->bases + (size_t)i * derived, derived);
     if (common > most) {
       most = common;

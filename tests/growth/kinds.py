@@ -30,6 +30,27 @@ def records(n):
     return named(file)
 
 
+def place_record(identity, slots=()):
+    """A stack map's record at the return address of CODE's call."""
+    text = struct.pack("<QIHH", identity, RETURN[X86_64], 0, len(slots))
+    text += b"".join(struct.pack("<BBHHHi", 3, 0, 8, 7, 0, slot) for slot in slots)
+    text += b"\0" * (-len(text) % 8) + struct.pack("<HH", 0, 0)
+    return text + b"\0" * (-len(text) % 8)
+
+
+def one_place(slots):
+    """Records of one place that differ in their numbers, or in their locations."""
+    def make(n):
+        count = n // len(place_record(0, slots(0)))
+        file = File()
+        text = file.add(".text", CODE[X86_64], flags=ALLOC | EXECUTE)
+        each = b"".join(place_record(i * 7919 % 1000003, slots(i)) for i in range(count))
+        file.add(".llvm_stackmaps", stack_map([(file.address(text), 8, count)], each))
+        file.functions = [symbol(1, file.address(text), text, 8)]
+        return named(file)
+    return make
+
+
 def functions(n):
     return named(program(n // 96))
 
@@ -252,6 +273,8 @@ def roots(n):
 
 KINDS = {
     "records": records,
+    "place-numbers": one_place(lambda i: ()),
+    "place-locations": one_place(lambda i: (8 * (i * 7919 % 65521),)),
     "functions": functions,
     "zeros-x86-64": zeros(X86_64),
     "zeros-aarch64": zeros(AARCH64),
