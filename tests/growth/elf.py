@@ -15,6 +15,7 @@ WRITE, ALLOC, EXECUTE = 1, 2, 4
 PROGBITS, SYMTAB, STRTAB, RELA, DYNAMIC, NOBITS, DYNSYM, RELR = 1, 2, 3, 4, 6, 8, 11, 19
 VERNEED, VERSYM = 0x6FFFFFFE, 0x6FFFFFFF
 LOAD, PT_DYNAMIC, NOTE = 1, 2, 4
+RUN, WRITE_TO, READ = 1, 2, 4  # a segment's flags
 EXEC, DYN = 2, 3
 FUNC = 2
 
@@ -48,8 +49,8 @@ def symbol(name, value, section, size=0, kind=FUNC, binding=1):
 
 
 class File:
-    def __init__(self, machine=X86_64, kind=EXEC, segments=8):
-        self.machine, self.kind = machine, kind
+    def __init__(self, machine=X86_64, kind=EXEC, segments=8, flags=READ | WRITE_TO | RUN):
+        self.machine, self.kind, self.flags = machine, kind, flags
         self.start = (64 + 56 * (segments + 2) + 0xFFF) & ~0xFFF
         self.bytes = bytearray()
         self.names, self.name_places = bytearray(b"\0"), {}
@@ -106,7 +107,7 @@ class File:
         self.sections[names] = self.sections[names][:4] + (offset, len(self.names)) + self.sections[names][6:]
         self.bytes += b"\0" * (-len(self.bytes) % 8)
         end = self.start + len(self.bytes)
-        segments = [(LOAD, 7, 0, BASE, BASE, end, end, 0x1000)] + self.segments
+        segments = [(LOAD, self.flags, 0, BASE, BASE, end, end, 0x1000)] + self.segments
         header = struct.pack(
             "<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", self.kind, self.machine, 1, BASE + self.start, 64, end, 0,
             64, 56, len(segments), 64, len(self.sections), names,

@@ -41,6 +41,8 @@ COMMANDS = {
 }
 SHORT = {
     "place-locations": ["pack"],
+    "jumps-one-table": ["callgraph"],
+    "jumps-out": ["callgraph"],
     "symbols-one-name": ["stats"],
     "relocations-one-table": ["callgraph"],
     "bit-maps-one-table": ["callgraph"],

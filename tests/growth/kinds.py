@@ -61,6 +61,33 @@ def zeros(machine):
     return make
 
 
+def jumps(place, entry):
+    """Jumps by tables in one function, and functions after it: by number, the place of a jump's table, and the byte
+    that an entry points to."""
+    def make(n):
+        count = n // 40
+        file = File(flags=READ | RUN)
+        first = BASE + file.start
+        table = (first + 8 + 8 * count + 15) & ~15
+        code = CODE[X86_64] + b"".join(b"\xff\x24\xc5" + struct.pack("<I", table + 8 * place(i, count)) for i in range(count))
+        code += b"\xc3" * count
+        text = file.add(".text", code.ljust(table - first, b"\xcc"), flags=ALLOC | EXECUTE)
+        file.add(".rodata", b"".join(struct.pack("<Q", first + 8 + entry(i, count)) for i in range(count)))
+        file.add_maps(first, 1)
+        file.functions = [symbol(1, first, text, 8), symbol(1, first + 8, text, 7 * count)]
+        return named(file, symbols=[symbol(1, first + 8 + 7 * count + i, text, 1) for i in range(count)])
+    return make
+
+
+def inside(i, count):
+    return 7 * i
+
+
+def outside(i, count):
+    """Mostly other functions: only one entry of 64 leads into the jumps' own."""
+    return 7 * i if i % 64 == 1 else 7 * count + i
+
+
 def symbols_one_name(n):
     file = program()
     return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))
@@ -279,6 +306,11 @@ KINDS = {
     "zeros-x86-64": zeros(X86_64),
     "zeros-aarch64": zeros(AARCH64),
     "zeros-riscv64": zeros(RISCV64),
+    "jumps-one-table": jumps(lambda i, count: 0, inside),
+    "jumps-two-tables": jumps(lambda i, count: i % 2 * (count // 2), inside),
+    "jumps-many-tables": jumps(lambda i, count: i, inside),
+    "jumps-out": jumps(lambda i, count: 0, outside),
+    "jumps-out-many-tables": jumps(lambda i, count: i, outside),
     "symbols-one-name": symbols_one_name,
     "symbols-one-place": symbols_one_place,
     "symbols-overlapping": symbols_overlapping,

@@ -42,6 +42,9 @@ void flow_close(struct flow *flow) {
   free(flow->blocks);
   free(flow->values);
   free(flow->named);
+  free(flow->tables);
+  free(flow->table_values);
+  intern_free(&flow->table_numbers);
   waiting_free(&flow->waiting);
 }
 
@@ -130,7 +133,10 @@ void flow_start(struct flow *flow, uint32_t number) {
   flow->area = areas_find(&graph->areas, function->address);
   decode_function(flow);
   collect_named(flow);
-  flow->table = (struct code_value){.kind = CODE_UNKNOWN};
+  if (flow->table_count > 0)
+    intern_free(&flow->table_numbers);
+  flow->table_count = flow->table_value_count = 0;
+  flow->round = 0;
   flow->left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
 }
 
@@ -155,7 +161,7 @@ static void start_blocks_of_table(struct flow *flow, uint64_t address) {
     uint64_t target;
     if (!jump_table_is_own(flow, tables[i]))
       continue;
-    const struct extent extent = jump_table_extent(flow, tables[i]);
+    const struct extent extent = jump_table_find(flow, tables[i])->extent;
     for (int64_t n = extent.first; n < extent.end; n++)
       if (jump_table_entry(graph, jump_table_area(flow, tables[i]), tables[i], n, &target))
         start_block(flow, target);
@@ -203,6 +209,7 @@ static void make_blocks(struct flow *flow) {
                   sizeof *flow->values);
   flow->block_count = 0;
   flow->waiting.count = 0;
+  flow->round++;
   for (uint32_t i = 0, size = 0; i < flow->step_count; i++) {
     size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
     if (size++ == 0)
@@ -240,14 +247,13 @@ static struct code_state start_of(struct flow *flow, uint32_t block) {
   return state;
 }
 
-/* Control may come to a block with a state: it is joined with the states so far. */
-static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
-  struct block *block = &flow->blocks[number];
-  struct code_value *values = values_of(flow, number);
-  bool changed = !block->is_reached;
-  if (!block->is_reached)
+/* Joins a state with the values so far, if there are any. Whether these change. */
+static bool join_values(const struct flow *flow, struct code_value *values, bool are_any,
+                        const struct code_state *state) {
+  bool changed = !are_any;
+  if (!are_any)
     memcpy(values, state->registers, flow->builder->architecture->register_count * sizeof *values);
-  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++) {
+  for (unsigned i = 0; are_any && i < flow->builder->architecture->register_count; i++) {
     struct code_value *known = &values[i];
     const struct code_value *value = &state->registers[i];
     const bool is_unknown = known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN &&
@@ -258,6 +264,13 @@ static void enter_block(struct flow *flow, uint32_t number, const struct code_st
     changed |= !is_same(known, &joined);
     *known = joined;
   }
+  return changed;
+}
+
+/* Control may come to a block with a state. */
+static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
+  struct block *block = &flow->blocks[number];
+  const bool changed = join_values(flow, values_of(flow, number), block->is_reached, state);
   block->is_reached = true;
   if (changed)
     wait_for(flow, number);
@@ -273,18 +286,44 @@ static void enter_address(struct flow *flow, uint64_t address, const struct code
   enter_block(flow, step->block, state);
 }
 
+/* The values of all jumps by a table. */
+static struct code_value *values_of_table(struct flow *flow, struct flow_table *table) {
+  const size_t registers = flow->builder->architecture->register_count;
+  if (table->values == 0) {
+    array_make_room((void **)&flow->table_values, &flow->table_values_capacity,
+                    flow->table_value_count + registers, sizeof *flow->table_values);
+    table->values = (uint32_t)flow->table_value_count + 1;
+    flow->table_value_count += registers;
+  }
+  return flow->table_values + table->values - 1;
+}
+
+/* Enters a table's entries with the values of all jumps by it so far: one more jump that has the
+ * same values enters nothing. */
+static void enter_entries(struct flow *flow, struct code_value value,
+                          const struct code_state *state) {
+  struct flow_table *table = jump_table_find(flow, value);
+  const struct area *area = jump_table_area(flow, value);
+  struct code_value *values = values_of_table(flow, table);
+  const bool changed = join_values(flow, values, table->round == flow->round, state);
+  struct code_state joined = {.slots = &flow->slots};
+  uint64_t target;
+  table->round = flow->round;
+  if (!changed)
+    return;
+  memcpy(joined.registers, values,
+         flow->builder->architecture->register_count * sizeof *joined.registers);
+  for (int64_t n = table->extent.first; n < table->extent.end; n++)
+    if (jump_table_entry(flow->builder->graph, area, value, n, &target))
+      enter_address(flow, target, &joined);
+}
+
 static void enter_table(struct flow *flow, struct code_value table,
                         const struct code_state *state) {
-  uint64_t target;
   if (flow_is_own_address(flow, table))
     enter_address(flow, table.table, state);
-  if (!jump_table_is_own(flow, table))
-    return;
-  const struct area *area = jump_table_area(flow, table);
-  const struct extent extent = jump_table_extent(flow, table);
-  for (int64_t n = extent.first; n < extent.end; n++)
-    if (jump_table_entry(flow->builder->graph, area, table, n, &target))
-      enter_address(flow, target, state);
+  if (jump_table_is_own(flow, table))
+    enter_entries(flow, table, state);
 }
 
 static struct code_value follow_step(const struct flow *flow, const struct step *step,

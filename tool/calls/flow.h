@@ -6,6 +6,7 @@
 #ifndef STACKPACK_FLOW_H
 #define STACKPACK_FLOW_H
 
+#include "format/intern.h"
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
 #include "tool/flow/waiting.h"
@@ -31,6 +32,15 @@ struct extent {
   int64_t first, end;
 };
 
+/* A table of jumps: jumps by the same one share all that is found. Its values are those of all jumps
+ * by it in a round, joined: an entry is entered again only if these change. */
+struct flow_table {
+  struct extent extent;
+  uint32_t round;  /* the last one in which a jump by it was followed */
+  uint32_t values; /* where its values start, plus 1; 0: no jump was followed yet */
+  bool is_resolved, leads_out;
+};
+
 /* One function at a time. */
 struct flow {
   struct graph_builder *builder;
@@ -50,8 +60,11 @@ struct flow {
   struct waiting waiting; /* blocks */
   uint64_t *named;        /* the addresses that its instructions take: sorted, each once */
   size_t named_count, named_capacity;
-  struct code_value table; /* the last one whose extent was found: many jumps of a loop share it */
-  struct extent extent;
+  struct intern table_numbers; /* by what tells a table from others */
+  struct flow_table *tables;   /* by number */
+  struct code_value *table_values;
+  size_t table_count, tables_capacity, table_value_count, table_values_capacity;
+  uint32_t round;
   uint64_t left; /* how many steps and entries of tables are yet to be looked at, at most */
   size_t steps_capacity, at_capacity, blocks_capacity, values_capacity;
   struct code_slots slots;

@@ -12,8 +12,10 @@
  */
 #include "tool/calls/jump_tables.h"
 
+#include "format/array.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- Entries ---- */
@@ -153,51 +155,78 @@ static struct extent find_extent(struct flow *flow, struct code_value table) {
   return extent;
 }
 
-struct extent jump_table_extent(struct flow *flow, struct code_value table) {
-  const struct code_value *last = &flow->table;
-  if (last->kind != table.kind || last->table != table.table || last->base != table.base ||
-      last->size != table.size || last->shift != table.shift ||
-      last->is_unsigned != table.is_unsigned) {
-    flow->extent = find_extent(flow, table);
-    flow->table = table;
+struct flow_table *jump_table_find(struct flow *flow, struct code_value table) {
+  const uint64_t words[] = {table.table, table.base,
+                            (uint64_t)table.kind | (uint64_t)table.size << 8 |
+                                (uint64_t)table.shift << 16 | (uint64_t)table.is_unsigned << 24};
+  const uint32_t number = intern_add(&flow->table_numbers, words, sizeof words / sizeof *words);
+  if (number == flow->table_count) {
+    const struct extent extent = find_extent(flow, table);
+    (void)ARRAY_ADD(flow->tables, flow->table_count, flow->tables_capacity,
+                    (struct flow_table){.extent = extent});
   }
-  return flow->extent;
+  assert(number < flow->table_count);
+  return &flow->tables[number];
 }
 
 /* ---- Resolving ---- */
 
+/* Each of many jumps by one table has a call of each entry's function. Honest files have fewer of
+ * these than bytes of code. */
+static bool has_room(const struct graph_builder *builder) {
+  enum { LEAST = 1 << 16 };
+  return builder->later_count < builder->graph->code_size + LEAST;
+}
+
+/* Adds a jump's call of a function that is outside this one. */
+static void add_way_out(struct flow *flow, const struct call *call, uint32_t function) {
+  struct graph_builder *builder = flow->builder;
+  if (function == flow->function) { /* between instructions: an entry of something else */
+    builder->graph->functions[function].is_undecodable = true;
+    return;
+  }
+  graph_add_later(builder, (struct call){.at = call->at,
+                                         .target = function,
+                                         .length = call->length,
+                                         .kind = CALL_BRANCH,
+                                         .is_jump = true});
+}
+
 /* Only the first entries, as long as they point into this function, are certainly the table's, up
  * to the next place that other code uses. */
-void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table) {
+static void resolve_entries(struct flow *flow, struct call *call, struct code_value table,
+                            struct flow_table *found) {
   struct graph_builder *builder = flow->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = jump_table_area(flow, table);
-  const struct extent extent = jump_table_extent(flow, table);
   uint64_t target, own = 0;
-  if (flow->left == 0) {
-    call->target = graph_everything(graph);
-    return;
-  }
-  for (int64_t n = extent.first; n < extent.end; n++) {
+  for (int64_t n = found->extent.first; n < found->extent.end; n++) {
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;
     const struct step *step = flow_step(flow, target);
-    const uint32_t function = call_graph_function(graph, target);
-    const bool is_used = area_is_marked(area, MARK_USED, table.table + (uint64_t)n * table.size) ||
-                         area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size);
+    const uint64_t address = table.table + (uint64_t)n * table.size;
+    const bool is_used =
+        area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address);
     own += own == (uint64_t)n && step != NULL && (n == 0 || !is_used);
     if (step != NULL)
       continue;
-    if (function == flow->function) { /* between instructions: an entry of something else */
-      builder->graph->functions[function].is_undecodable = true;
-      continue;
-    }
-    graph_add_later(builder, (struct call){.at = call->at,
-                                           .target = function,
-                                           .length = call->length,
-                                           .kind = CALL_BRANCH,
-                                           .is_jump = true});
+    found->leads_out = true;
+    add_way_out(flow, call, call_graph_function(graph, target));
   }
+  if (!found->is_resolved)
+    (void)code_ranges_add(&builder->tables, table.table, table.table + own * table.size);
+  found->is_resolved = true;
+}
+
+void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table) {
+  struct flow_table *found = jump_table_find(flow, table);
+  const bool is_known = found->is_resolved && !found->leads_out;
+  const uint64_t entries = (uint64_t)(found->extent.end - found->extent.first);
+  if (!flow_spend(flow, is_known ? 0 : entries) || !has_room(flow->builder)) {
+    call->target = graph_everything(flow->builder->graph);
+    return;
+  }
+  if (!is_known)
+    resolve_entries(flow, call, table, found);
   call->kind = CALL_NONE;
-  (void)code_ranges_add(&builder->tables, table.table, table.table + own * table.size);
 }

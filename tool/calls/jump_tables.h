@@ -12,8 +12,9 @@ bool jump_table_is_own(const struct flow *flow, struct code_value table);
 /* The constant data that contains a table, or NULL. */
 const struct area *jump_table_area(const struct flow *flow, struct code_value table);
 
-/* The entries that a jump by the function's own table may go to, if something is left then. */
-struct extent jump_table_extent(struct flow *flow, struct code_value table);
+/* The function's own table that a value is of, with the entries that a jump by it may go to, if
+ * something is left then. Valid until the next call. */
+struct flow_table *jump_table_find(struct flow *flow, struct code_value table);
 
 /* The target of entry n of a table. False if that is outside the code. */
 bool jump_table_entry(const struct call_graph *graph, const struct area *area,
