@@ -38,4 +38,18 @@ static inline void code_ranges_sort(struct code_ranges *ranges) {
     qsort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
 }
 
+/* Sorts ranges, and makes one of those that overlap or touch: the ends ascend, too. */
+static inline void code_ranges_merge(struct code_ranges *ranges) {
+  size_t kept = 0;
+  code_ranges_sort(ranges);
+  for (size_t i = 0; i < ranges->count; i++) {
+    const struct code_range range = ranges->items[i];
+    if (kept == 0 || ranges->items[kept - 1].end < range.start)
+      ranges->items[kept++] = range;
+    else if (ranges->items[kept - 1].end < range.end)
+      ranges->items[kept - 1].end = range.end;
+  }
+  ranges->count = kept;
+}
+
 #endif

@@ -43,6 +43,7 @@ SHORT = {
     "place-locations": ["pack"],
     "jumps-one-table": ["callgraph"],
     "jumps-out": ["callgraph"],
+    "upper-parts-data-riscv64": ["callgraph"],
     "symbols-one-name": ["stats"],
     "relocations-one-table": ["callgraph"],
     "bit-maps-one-table": ["callgraph"],

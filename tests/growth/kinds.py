@@ -88,6 +88,31 @@ def outside(i, count):
     return 7 * i if i % 64 == 1 else 7 * count + i
 
 
+def auipc(at, to):
+    return struct.pack("<I", (to - at + 0x800 & 0xFFFFF000) | 10 << 7 | 0x17) + b"\x67\x80\0\0"
+
+
+def adrp(at, to):
+    pages = (to >> 12) - (at >> 12)
+    return struct.pack("<I", 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7FFFF) << 5) + b"\xc0\x03\x5f\xd6"
+
+
+def upper_parts(machine, instructions, is_data):
+    """Functions that return with an address's upper part, of code or of data; and words that may be distances."""
+    def make(n):
+        count, size = n // 48, len(CODE[machine])
+        file = File(machine, flags=READ | RUN)
+        first = BASE + file.start + size
+        to = first + 8 * count if is_data else first
+        code = CODE[machine] + b"".join(instructions(first + 8 * i, to + 8 * i) for i in range(count))
+        text = file.add(".text", code, flags=ALLOC | EXECUTE)
+        file.add(".rodata", b"".join(struct.pack("<ii", -8 * count - 3, -8 * count - 4 * i) for i in range(count)))
+        file.add_maps(first - size, 1, machine)
+        file.functions = [symbol(1, first - size, text, size)]
+        return named(file, symbols=[symbol(1, first + 8 * i, text, 8) for i in range(count)])
+    return make
+
+
 def symbols_one_name(n):
     file = program()
     return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))
@@ -311,6 +336,10 @@ KINDS = {
     "jumps-many-tables": jumps(lambda i, count: i, inside),
     "jumps-out": jumps(lambda i, count: 0, outside),
     "jumps-out-many-tables": jumps(lambda i, count: i, outside),
+    "upper-parts-code-riscv64": upper_parts(RISCV64, auipc, False),
+    "upper-parts-data-riscv64": upper_parts(RISCV64, auipc, True),
+    "upper-parts-code-aarch64": upper_parts(AARCH64, adrp, False),
+    "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
     "symbols-one-name": symbols_one_name,
     "symbols-one-place": symbols_one_place,
     "symbols-overlapping": symbols_overlapping,

@@ -96,6 +96,37 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
   return true;
 }
 
+/* Many ranges may have the same functions: each function is taken by one of them, and passed over by
+ * the others, by steps that become longer. */
+uint32_t graph_untaken(struct graph_builder *builder, uint32_t number) {
+  const uint32_t count = builder->graph->function_count;
+  uint32_t *next = builder->untaken;
+  if (next == NULL) {
+    builder->untaken = next = malloc(((size_t)count + 1) * sizeof *next);
+    for (uint32_t i = 0; i <= count; i++)
+      next[i] = i;
+  }
+  for (; next[number] != number; number = next[number])
+    next[number] = next[next[number]];
+  return number;
+}
+
+bool graph_take_range(struct graph_builder *builder, uint64_t start, uint64_t end, enum taken how,
+                      uint64_t at) {
+  struct call_graph *graph = builder->graph;
+  const uint32_t first =
+      (uint32_t)SEARCH_BELOW(graph->functions, graph->function_count, address, start);
+  if (first == graph->function_count || graph->functions[first].address >= end)
+    return false;
+  for (uint32_t i = graph_untaken(builder, first);
+       i < graph->function_count && graph->functions[i].address < end;
+       i = graph_untaken(builder, i)) {
+    graph_take(graph, graph->functions[i].address, how, at);
+    builder->untaken[i] = i + 1;
+  }
+  return true;
+}
+
 void graph_add_call(struct graph_builder *builder, struct call call) {
   struct call_graph *graph = builder->graph;
   (void)ARRAY_ADD(graph->calls, graph->call_count, builder->call_capacity, call);
@@ -260,6 +291,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.later);
   free(builder.landings);
   free(builder.callbacks);
+  free(builder.untaken);
   code_ranges_free(&builder.tables);
   code_ranges_free(&builder.open);
   if (!ok)

@@ -207,9 +207,10 @@ struct graph_builder {
   uint64_t *landings; /* targets in the middle of functions: of jumps, calls and exceptions */
   size_t landing_count, landing_capacity;
   struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */
-  struct code_ranges open;   /* any address in these may be made (parts.h) */
-  uint64_t global;           /* the global pointer's value; 0: unknown */
-  uint32_t lost;             /* registers that some function changes though calls preserve them */
+  struct code_ranges open;   /* any address in these may be made (parts.h); merged by escapes.c */
+  uint32_t *untaken; /* by function: one at or after it, up to which all are taken; NULL: unused */
+  uint64_t global;   /* the global pointer's value; 0: unknown */
+  uint32_t lost;     /* registers that some function changes though calls preserve them */
   /* A function, or a word, from which others may make the address of any code, and call it;
    * or 0. */
   uint64_t hands_over;
@@ -262,6 +263,11 @@ uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);
 /* For the steps: something refers to an address; false if it is outside the program. */
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at);
+/* The same for each function that starts in [start, end); false if there is none. */
+bool graph_take_range(struct graph_builder *builder, uint64_t start, uint64_t end, enum taken how,
+                      uint64_t at);
+/* The first function from a number on that no range has taken; or the number of functions. */
+uint32_t graph_untaken(struct graph_builder *builder, uint32_t number);
 /* Appends to an array that grows. */
 void graph_add_call(struct graph_builder *builder, struct call call);
 void graph_add_later(struct graph_builder *builder, struct call call);

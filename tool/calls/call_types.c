@@ -123,13 +123,8 @@ static void start_type(struct types *types, uint64_t id) {
 /* Whether some instruction may use the memory at an address: see parts.h. */
 static bool is_open(const struct graph_builder *builder, uint64_t address) {
   const struct code_ranges *open = &builder->open;
-  for (size_t i = SEARCH_UP_TO(open->items, open->count, start, address); i-- > 0;) {
-    if (address < open->items[i].end)
-      return true;
-    if (address - open->items[i].start > UINT16_MAX)
-      break;
-  }
-  return false;
+  const size_t before = SEARCH_UP_TO(open->items, open->count, start, address);
+  return before > 0 && address < open->items[before - 1].end;
 }
 
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word) {

@@ -15,6 +15,7 @@
  * Functions that only run when the file is loaded or unloaded come last: any other reference to
  * them takes precedence.
  */
+#include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 
@@ -63,6 +64,12 @@ struct table_cursor {
   uint64_t end; /* of the tables that start at or before the address */
 };
 
+static struct table_cursor cursor_at(const struct graph_builder *builder, uint64_t address) {
+  const struct code_ranges *tables = &builder->tables;
+  const size_t next = SEARCH_UP_TO(tables->items, tables->count, start, address);
+  return (struct table_cursor){tables, next, next == 0 ? 0 : tables->items[next - 1].end};
+}
+
 static bool in_table(struct table_cursor *cursor, uint64_t address) {
   const struct code_ranges *tables = cursor->tables;
   while (cursor->next < tables->count && tables->items[cursor->next].start <= address) {
@@ -74,7 +81,7 @@ static bool in_table(struct table_cursor *cursor, uint64_t address) {
 
 static void take_words(struct graph_builder *builder, bool at_start) {
   const struct linkage *linkage = &builder->graph->linkage;
-  struct table_cursor tables = {.tables = &builder->tables};
+  struct table_cursor tables = cursor_at(builder, 0);
   for (size_t i = 0; i < linkage->word_count; i++)
     if (!in_table(&tables, linkage->words[i].address))
       take_word(builder, &linkage->words[i], at_start);
@@ -172,7 +179,7 @@ static void take_words_of(struct graph_builder *builder, const struct area *area
   struct call_graph *graph = builder->graph;
   const bool has_addresses = graph->linkage.is_fixed && !area->is_code;
   const unsigned step = area->is_code && !graph->linkage.is_fixed ? 4 : 1;
-  struct table_cursor tables = {.tables = &builder->tables};
+  struct table_cursor tables = cursor_at(builder, area->address);
   for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
     const uint64_t address = area->address + at;
     const bool is_whole = at + 8 <= area->size;
@@ -243,7 +250,7 @@ static void take_distance(struct call_graph *graph, const struct bases *bases, u
 /* Words as distances from referenced places. */
 static void take_distances(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
-  struct table_cursor tables = {.tables = &builder->tables};
+  struct table_cursor tables = cursor_at(builder, area->address);
   struct bases bases = {.count = 0};
   for (uint64_t at = 0; at + 4 <= area->size; at++) {
     const uint64_t address = area->address + at;
@@ -274,56 +281,91 @@ static void take_offsets(struct call_graph *graph, const struct area *area, uint
   }
 }
 
-/* The functions that start in a range. */
-static void take_range(struct call_graph *graph, uint64_t start, uint64_t end, enum taken how,
-                       uint64_t at) {
-  for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
-       i < graph->function_count && graph->functions[i].address < end; i++)
-    graph_take(graph, graph->functions[i].address, how, at);
+/* ---- Open ranges ---- */
+
+/* Places from which code may make an address: all that are before a word. Each is a distance from
+ * the code's start, plus MIDDLE, so that those below the code come first. */
+#define MIDDLE ((uint64_t)1 << 63)
+struct reaches {
+  struct code_range *items; /* without overlaps, and ascending */
+  size_t count, capacity;
+};
+
+/* Adds a range that starts at or after those before it. */
+static void add_reach(struct reaches *reaches, const struct call_graph *graph,
+                      struct code_range range) {
+  const struct code_range reach = {range.start - graph->code_start + MIDDLE,
+                                   range.end - graph->code_start + MIDDLE};
+  struct code_range *last = reaches->count == 0 ? NULL : &reaches->items[reaches->count - 1];
+  if (last == NULL || last->end < reach.start)
+    (void)ARRAY_ADD(reaches->items, reaches->count, reaches->capacity, reach);
+  else if (last->end < reach.end)
+    last->end = reach.end;
 }
 
-/* Words as distances from any place in a range, each of them possibly referenced. */
-static void take_open_distances(struct graph_builder *builder, struct code_range open) {
+/* Takes the functions at a distance from any of the places. It goes from one untaken function to
+ * the next, so that many words don't go through the same functions. */
+static void take_reached(struct graph_builder *builder, const struct reaches *reaches,
+                         uint64_t distance, uint64_t at) {
   struct call_graph *graph = builder->graph;
-  struct table_cursor tables = {.tables = &builder->tables};
-  const struct area *area = NULL;
-  for (size_t i = 0; area == NULL && i < graph->areas.count; i++) {
-    const struct area *candidate = &graph->areas.items[i];
-    if (!candidate->is_code && candidate->address < open.end &&
-        open.start < candidate->address + candidate->size)
-      area = candidate;
+  uint32_t i = graph_untaken(builder, 0);
+  while (i < graph->function_count) {
+    const uint64_t address = graph->functions[i].address;
+    const uint64_t place = address - graph->code_start + MIDDLE - distance;
+    const size_t number = SEARCH_UP_TO(reaches->items, reaches->count, end, place);
+    if (number == reaches->count)
+      return;
+    const uint64_t gap = reaches->items[number].start - place;
+    if (reaches->items[number].start <= place)
+      (void)graph_take_range(builder, address, address + 1, TAKEN_BY_DATA, at);
+    else if (gap >= graph->code_span)
+      return;
+    else
+      i = (uint32_t)SEARCH_BELOW(graph->functions, graph->function_count, address, address + gap);
+    i = graph_untaken(builder, i);
   }
-  if (area == NULL)
-    return;
-  const uint64_t from = open.start > area->address ? open.start - area->address : 0;
-  for (uint64_t at = from - (area->address + from) % 4 + 4; at + 4 <= area->size; at += 4) {
+}
+
+/* Words of an area as distances from any place in the ranges before them, each of them possibly
+ * referenced. */
+static void take_open_distances(struct graph_builder *builder, const struct area *area,
+                                const struct code_range *open, size_t count) {
+  struct reaches reaches = {0};
+  const uint64_t from = open->start > area->address ? open->start : area->address;
+  const uint64_t first = from - from % 4 + 4;
+  struct table_cursor tables = cursor_at(builder, first);
+  for (uint64_t at = first - area->address; at + 4 <= area->size; at += 4) {
+    const uint64_t address = area->address + at;
     int32_t distance;
+    for (; count > 0 && open->start < address; open++, count--)
+      add_reach(&reaches, builder->graph, *open);
     memcpy(&distance, area->bytes + at, sizeof distance);
-    const uint64_t start = open.start + (uint64_t)(int64_t)distance;
-    const uint64_t size = open.end - open.start;
-    if (start - graph->code_start + size < graph->code_span + size && distance != 0 &&
-        !in_table(&tables, area->address + at))
-      take_range(graph, start, start + size, TAKEN_BY_DATA, area->address + at);
+    if (distance != 0 && !in_table(&tables, address))
+      take_reached(builder, &reaches, (uint64_t)(int64_t)distance, address);
   }
+  free(reaches.items);
 }
 
-static int compare_ranges(const void *a, const void *b) {
-  const struct code_range *x = a, *y = b;
-  return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/* Each range once. */
+/* Each range is for the first area that it overlaps. All ranges have one length, except for those
+ * that begin at 0. */
 static void take_open(struct graph_builder *builder) {
   struct code_ranges *open = &builder->open;
-  size_t kept = 0;
-  if (open->count > 0)
-    qsort(open->items, open->count, sizeof *open->items, compare_ranges);
-  for (size_t i = 0; i < open->count; i++)
-    if (kept == 0 || open->items[kept - 1].start != open->items[i].start)
-      open->items[kept++] = open->items[i];
-  open->count = kept;
-  for (size_t i = 0; i < kept; i++)
-    take_open_distances(builder, open->items[i]);
+  const struct areas *areas = &builder->graph->areas;
+  size_t next = 0;
+  code_ranges_sort(open);
+  for (size_t i = 0; i < areas->count; i++) {
+    const struct area *area = &areas->items[i];
+    if (area->is_code)
+      continue;
+    while (next < open->count && open->items[next].end <= area->address)
+      next++;
+    const size_t first = next;
+    while (next < open->count && open->items[next].start < area->address + area->size)
+      next++;
+    if (next > first)
+      take_open_distances(builder, area, &open->items[first], next - first);
+  }
+  code_ranges_merge(open);
 }
 
 static void take_entered(struct call_graph *graph) {
@@ -349,7 +391,7 @@ static void take_personalities(struct call_graph *graph, const struct image *ima
 
 void escapes_find(struct graph_builder *builder, const struct image *image) {
   struct call_graph *graph = builder->graph;
-  code_ranges_sort(&builder->tables);
+  code_ranges_merge(&builder->tables);
   mark_functions_within(graph);
   take_words(builder, false);
   take_exports(graph);
@@ -367,9 +409,9 @@ void escapes_find(struct graph_builder *builder, const struct image *image) {
   take_prefixes(graph);
   take_open(builder);
   if (graph->linkage.unknown != 0)
-    take_range(graph, 0, UINT64_MAX, TAKEN_BY_RELOCATION, graph->linkage.unknown);
+    (void)graph_take_range(builder, 0, UINT64_MAX, TAKEN_BY_RELOCATION, graph->linkage.unknown);
   if (builder->hands_over != 0)
-    take_range(graph, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
+    (void)graph_take_range(builder, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
   take_personalities(graph, image);
   take_words(builder, true);
   graph_take(graph, graph->linkage.init, TAKEN_BY_START, 0);

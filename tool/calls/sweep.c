@@ -245,15 +245,13 @@ static void add_references(struct sweep *sweep, uint64_t at,
 static void open_upper(void *context, uint64_t upper) {
   struct sweep *sweep = context;
   struct graph_builder *builder = sweep->builder;
-  struct call_graph *graph = builder->graph;
+  struct graph_function *function = &builder->graph->functions[sweep->function];
   const uint64_t lowest = upper + (uint64_t)(int64_t)builder->architecture->lowest;
   const uint64_t end = upper + (uint64_t)(int64_t)builder->architecture->highest + 1;
   const uint64_t start = lowest < end ? lowest : 0; /* an upper part near 0 */
-  for (size_t i = SEARCH_BELOW(graph->functions, graph->function_count, address, start);
-       i < graph->function_count && graph->functions[i].address < end; i++) {
-    graph_take(graph, graph->functions[i].address, TAKEN_BY_CODE, sweep->start);
-    note_named(sweep, graph->functions[i].address);
-    graph->functions[sweep->function].uses_code = true;
+  if (graph_take_range(builder, start, end, TAKEN_BY_CODE, sweep->start)) {
+    function->names_code = function->uses_code = true;
+    sweep->names_code = true;
   }
   (void)code_ranges_add(&builder->open, start, end);
 }
