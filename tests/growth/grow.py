@@ -26,6 +26,7 @@ POLICY = ["--gc-entry=f", "--drop-unreachable"]
 COMMANDS = {
     "dump": ["dump"],
     "dump-json": ["dump", "--format=json"],
+    "dump-source": ["dump", "--source"],
     "stats": ["stats", "--filter=(f|g)*h"],
     "stats-json": ["stats", "--format=json"],
     "report": ["report", "-o", "OUT"],

@@ -113,6 +113,37 @@ def upper_parts(machine, instructions, is_data):
     return make
 
 
+def uleb(value):
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + uleb(value >> 7)
+
+
+def abbreviation(number, tag, has_children, attributes):
+    return uleb(number) + uleb(tag) + bytes([has_children]) + b"".join(uleb(word) for pair in attributes for word in pair) + b"\0\0"
+
+
+def debug_unit(file, address, size, entries):
+    """A unit of DWARF 4 with one function, in which there are entries: 3, an inlined function's start and length."""
+    code = [(0x11, 1), (0x12, 7)]  # low_pc as an address, high_pc as 8 bytes
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, code) + abbreviation(2, 0x2E, 1, [(3, 8)] + code)
+             + abbreviation(3, 0x1D, 0, code) + b"\0", flags=0)
+    body = struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<QQ", address, size)
+    body += b"\2f\0" + struct.pack("<QQ", address, size) + entries + b"\0\0"
+    file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
+
+
+def inlined(n):
+    """A function's records after as many inlined functions."""
+    count = n // 136
+    file = File()
+    text = file.add(".text", b"\x90" * count + b"\x50" + b"\xe8\0\0\0\0" * count + b"\x58\xc3", flags=ALLOC | EXECUTE)
+    address, size = file.address(text), 6 * count + 3
+    each = b"".join(record(count + 6 + 5 * i) for i in range(count))
+    file.add(".llvm_stackmaps", stack_map([(address, 8, count)], each))
+    file.functions = [symbol(1, address, text, size)]
+    debug_unit(file, address, size, b"".join(b"\3" + struct.pack("<QQ", address + i, 1) for i in range(count)))
+    return named(file)
+
+
 def symbols_one_name(n):
     file = program()
     return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))
@@ -340,6 +371,7 @@ KINDS = {
     "upper-parts-data-riscv64": upper_parts(RISCV64, auipc, True),
     "upper-parts-code-aarch64": upper_parts(AARCH64, adrp, False),
     "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
+    "inlined": inlined,
     "symbols-one-name": symbols_one_name,
     "symbols-one-place": symbols_one_place,
     "symbols-overlapping": symbols_overlapping,

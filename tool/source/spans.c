@@ -21,20 +21,42 @@ static int compare_spans(const void *a, const void *b) {
   return 0;
 }
 
+/* The spans that contain a place or end before it, the innermost last; and the pieces up to it. */
+struct cutter {
+  struct spans pieces;
+  struct span *open; /* owned */
+  size_t open_count, open_capacity;
+  uint64_t place;
+};
+
+/* Adds the pieces up to a place. Spans that have ended are passed over once. */
+static void cut_up_to(struct cutter *cutter, uint64_t place) {
+  while (cutter->open_count > 0 && cutter->place < place) {
+    const struct span last = cutter->open[cutter->open_count - 1];
+    const uint64_t end = last.end < place ? last.end : place;
+    spans_add(&cutter->pieces, cutter->place, end, last.item);
+    cutter->place = end > cutter->place ? end : cutter->place;
+    cutter->open_count -= last.end <= cutter->place;
+  }
+  cutter->place = place;
+}
+
 void spans_sort(struct spans *spans) {
-  uint64_t reach = 0;
+  struct cutter cutter = {.place = 0};
   if (spans->count > 0)
     qsort(spans->items, spans->count, sizeof *spans->items, compare_spans);
   for (size_t i = 0; i < spans->count; i++) {
-    reach = spans->items[i].end > reach ? spans->items[i].end : reach;
-    spans->items[i].reach = reach;
+    cut_up_to(&cutter, spans->items[i].start);
+    (void)ARRAY_ADD(cutter.open, cutter.open_count, cutter.open_capacity, spans->items[i]);
   }
+  cut_up_to(&cutter, UINT64_MAX);
+  free(cutter.open);
+  free(spans->items);
+  *spans = cutter.pieces;
 }
 
 uint32_t spans_find(const struct spans *spans, uint64_t address) {
-  size_t i = SEARCH_UP_TO(spans->items, spans->count, start, address);
-  for (; i > 0 && spans->items[i - 1].reach > address; i--)
-    if (spans->items[i - 1].end > address)
-      return spans->items[i - 1].item;
-  return SPANS_NONE;
+  const size_t before = SEARCH_UP_TO(spans->items, spans->count, start, address);
+  return before > 0 && address < spans->items[before - 1].end ? spans->items[before - 1].item
+                                                              : SPANS_NONE;
 }

@@ -2,8 +2,8 @@
  *
  * Debug information describes units, sequences of lines and inlined functions by spans, perhaps
  * within each other. Sorted by their starts, the last one that contains an address is the
- * innermost. The search goes back from the last span that starts before the address: each span has
- * the largest end of all up to it, so the search ends when this is too low.
+ * innermost. Once they are sorted, they are cut where another one becomes the innermost: of these
+ * pieces, at most twice as many, at most one contains an address.
  */
 #ifndef STACKPACK_SPANS_H
 #define STACKPACK_SPANS_H
@@ -15,7 +15,6 @@
 
 struct span {
   uint64_t start, end;
-  uint64_t reach; /* the largest end of this one and those before it */
   uint32_t item;
 };
 
@@ -27,7 +26,7 @@ struct spans {
 /* Adds [start, end); one that is empty is left out. */
 void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item);
 
-/* To be called once all spans are there, before the first search. */
+/* To be called once all spans are there, before the first search: leaves the pieces. */
 void spans_sort(struct spans *spans);
 
 /* The innermost span's item: among the spans that contain the address, the last start decides, then
