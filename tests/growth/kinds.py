@@ -121,14 +121,26 @@ def abbreviation(number, tag, has_children, attributes):
     return uleb(number) + uleb(tag) + bytes([has_children]) + b"".join(uleb(word) for pair in attributes for word in pair) + b"\0\0"
 
 
-def debug_unit(file, address, size, entries):
-    """A unit of DWARF 4 with one function, in which there are entries: 3, an inlined function's start and length."""
+def debug_unit(file, address, size, entries, before=b""):
+    """A unit of DWARF 4 with one function, in which there are entries: 3, an inlined function's start and length;
+    or 5, with a reference to one before the function: 4 and its name."""
     code = [(0x11, 1), (0x12, 7)]  # low_pc as an address, high_pc as 8 bytes
     file.add(".debug_abbrev", abbreviation(1, 0x11, 1, code) + abbreviation(2, 0x2E, 1, [(3, 8)] + code)
-             + abbreviation(3, 0x1D, 0, code) + b"\0", flags=0)
+             + abbreviation(3, 0x1D, 0, code) + abbreviation(4, 0x2E, 0, [(3, 8)])
+             + abbreviation(5, 0x1D, 0, code + [(0x31, 0x13)]) + b"\0", flags=0)
     body = struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<QQ", address, size)
-    body += b"\2f\0" + struct.pack("<QQ", address, size) + entries + b"\0\0"
+    body += before + b"\2f\0" + struct.pack("<QQ", address, size) + entries + b"\0\0"
     file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
+
+
+def inlined_one_name(n):
+    """Inlined functions that refer to one entry with a long name."""
+    file = program(64)
+    count, names = n // 64, b"\4" + b"a" * (n // 2) + b"\0"
+    start = 11 + 17  # of the unit's first entry
+    debug_unit(file, file.first, 512, b"".join(
+        b"\5" + struct.pack("<QQI", file.first + i % 512, 1, start) for i in range(count)), names)
+    return named(file)
 
 
 def inlined(n):
@@ -372,6 +384,7 @@ KINDS = {
     "upper-parts-code-aarch64": upper_parts(AARCH64, adrp, False),
     "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
     "inlined": inlined,
+    "inlined-one-name": inlined_one_name,
     "symbols-one-name": symbols_one_name,
     "symbols-one-place": symbols_one_place,
     "symbols-overlapping": symbols_overlapping,

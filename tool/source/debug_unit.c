@@ -2,6 +2,7 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
+#include "format/intern.h"
 #include "tool/source/line_rows.h"
 
 #include <dwarf.h>
@@ -103,11 +104,35 @@ enum {
 struct scope_reader {
   struct debug_unit *unit;
   const struct debug_context *context;
+  struct intern referred; /* entries that others refer to for their names, */
+  char **names;           /* and these, which the scopes share; the array is owned */
+  size_t name_count, name_capacity;
 };
 
+static char *name_of(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
+                     unsigned references);
+
+/* The name of an entry that others refer to: it is read once for all of them, as it may be long. */
+static char *referred_name(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
+                           unsigned references) {
+  Dwarf_Off offset;
+  if (dwarf_dieoffset(die, &offset, NULL) != DW_DLV_OK)
+    return NULL;
+  const uint64_t words[] = {(uintptr_t)dwarf, offset, references};
+  const uint32_t before = reader->referred.count;
+  const uint32_t number = intern_add(&reader->referred, words, sizeof words / sizeof *words);
+  if (number == before) {
+    (void)ARRAY_ADD(reader->names, reader->name_count, reader->name_capacity, NULL);
+    char *name = name_of(reader, dwarf, die, references);
+    reader->names[number] = name;
+  }
+  return reader->names[number];
+}
+
 /* The name of a nameless entry may be in the one that it is an instance or a definition of. */
-static char *name_of(const struct debug_context *context, Dwarf_Debug dwarf, Dwarf_Die die,
+static char *name_of(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
                      unsigned references) {
+  const struct debug_context *context = reader->context;
   const char *name = debug_entry_text(die, DW_AT_linkage_name);
   if (name == NULL)
     name = debug_entry_text(die, DW_AT_MIPS_linkage_name);
@@ -117,7 +142,7 @@ static char *name_of(const struct debug_context *context, Dwarf_Debug dwarf, Dwa
     if (other == NULL)
       other = debug_entry_reference(context, &there, die, DW_AT_specification);
     if (other != NULL) {
-      char *found = name_of(context, there, other, references + 1);
+      char *found = referred_name(reader, there, other, references + 1);
       dwarf_dealloc_die(other);
       return found;
     }
@@ -128,10 +153,10 @@ static char *name_of(const struct debug_context *context, Dwarf_Debug dwarf, Dwa
 }
 
 /* Adds a scope inside another one. Returns its number. */
-static uint32_t add_scope(const struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
+static uint32_t add_scope(struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
   struct debug_unit *unit = reader->unit;
   struct debug_scope scope = {.parent = parent,
-                              .name = name_of(reader->context, reader->context->entries, die, 0)};
+                              .name = name_of(reader, reader->context->entries, die, 0)};
   const uint32_t number = (uint32_t)unit->scope_count;
   uint64_t file;
   if (debug_entry_number(die, DW_AT_call_file, &file))
@@ -152,11 +177,10 @@ static bool has_code(Dwarf_Die die) {
   return has_low || has_ranges;
 }
 
-static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+static void read_children(struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
                           unsigned depth);
 
-static void read_entry(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
-                       unsigned depth) {
+static void read_entry(struct scope_reader *reader, Dwarf_Die die, uint32_t scope, unsigned depth) {
   Dwarf_Half tag;
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
     return;
@@ -188,7 +212,7 @@ static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   return NULL;
 }
 
-static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
+static void read_children(struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
                           unsigned depth) {
   Dwarf_Die child;
   if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
@@ -199,9 +223,11 @@ static void read_children(const struct scope_reader *reader, Dwarf_Die die, uint
 
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Die die) {
-  const struct scope_reader reader = {unit, context};
+  struct scope_reader reader = {.unit = unit, .context = context};
   if (context->entries != context->dwarf)
     read_files(&unit->split_files, context->entries, die, context->version);
   read_children(&reader, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
+  intern_free(&reader.referred);
+  free(reader.names);
 }
