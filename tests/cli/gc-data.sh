@@ -25,6 +25,21 @@ check kept "a distance from before the last place that is referred to" 'lea 2f(%
 load: lea 1f(%rip), %rcx; movslq 40(%rcx), %rax; add %rcx, %rax; ret
   .size load, . - load; .section .rodata; .p2align 3; 1: .long 0, 0, 0, 0, 0, 0, 0, 0; 2: .long 0, 0, hidden - 1b; .text'
 
+# Distances from other places, which the reader names beside the table: the file's first byte, a variable, also by a word that has
+# its address, and a single word as the table.
+for base in __ehdr_start variable; do
+  for load in "lea $base(%rip), %rax; lea 1f(%rip), %rcx; movslq 8(%rcx), %rcx" "lea $base(%rip), %rax; movslq 1f+8(%rip), %rcx" \
+    "mov $base@GOTPCREL(%rip), %rax; movslq 1f+8(%rip), %rcx"; do
+    make_odd 'call load; call *%rax; ret' ".globl hidden; .p2align 4; .type load, @function
+load: $load; add %rcx, %rax; ret
+  .size load, . - load; .data; .globl variable; .hidden variable; variable: .quad 1
+  .section .rodata; .p2align 3; 1: .quad 7, distance; .text" '' 'call collect; ret'
+    for options in -no-pie "-pie -Wl,-z,notext" "-no-pie -Wl,--no-relax"; do
+      expect_odd_verdict kept "a distance from $base: $load" "$options -Wl,--defsym=distance=hidden-$base"
+    done
+  done
+done
+
 # In code, after a function or in front of one, also at odd places. A relocation marks addresses in a position-independent file.
 for bytes in '.byte 1; 8: .quad hidden' '.byte 1; 8: .long hidden, 0'; do
   make_odd 'mov 1f(%rip), %rcx; call load; jmp *%rax' ".p2align 4; .type load, @function; load: mov (%rcx), %rax; ret

@@ -37,6 +37,9 @@ check_aarch64() {
   check kept "an address in several parts" "adrp x0, hidden+4096; sub x0, x0, #4096; add x0, x0, :lo12:hidden; ret"
   check kept "kept on the stack" "$name; sub sp, sp, #16; str x0, [sp, #8]; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
   check kept "kept on the stack as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
+  check_called kept "a distance from another place" "$call" "adrp x0, place; add x0, x0, :lo12:place; adrp x1, far; ldrsw x1, [x1, :lo12:far]
+    add x0, x0, x1; ret; .data; place: .quad 1; .section .rodata; .p2align 3; far: .quad distance; .globl hidden, place; .text" \
+    "-no-pie -Wl,--defsym=distance=hidden-place"
   check dropped "an address" "$name; ret"
   check dropped "an address, and another sum" "$name; add x1, x1, x2; ret"
   check kept "kept on the stack, and loaded as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldp x2, x0, [sp], #16; add x0, x0, x1; ret"
@@ -122,6 +125,8 @@ check_riscv64() {
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
   check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"
   check kept "plus a constant" "$name; addi a0, a0, 16; ret"
+  check_called kept "a distance from another place" "$call" "lla a0, place; lw a1, far; add a0, a0, a1; ret; .data; place: .quad 1
+    .section .rodata; .p2align 2; far: .word hidden - place; .text"
   check kept "an address in several parts" "1: auipc a0, %pcrel_hi(hidden); addi a0, a0, 16; addi a0, a0, %pcrel_lo(1b); addi a0, a0, -16; ret"
   local given="$name; li a1, 16; j make" way
   for way in 'addi a0, a0, 16' 'addw a0, a0, a1' 'sub a0, a0, a1' 'or a0, a0, a1' 'xori a0, a0, 16' 'add.uw a0, a1, a0' 'sh1add a0, a1, a0' \

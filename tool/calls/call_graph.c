@@ -288,6 +288,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   const bool ok = linkage_open(&graph->linkage, image, problem) &&
                   areas_open(&graph->areas, image, raw, problem) &&
                   check_size(&graph->areas, problem) && build(&builder, image, table, problem);
+  free(builder.namings);
   free(builder.later);
   free(builder.landings);
   free(builder.callbacks);

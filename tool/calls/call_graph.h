@@ -37,7 +37,8 @@
  *       - that no code computes its address (sweep.c, flow.c);
  *       - that no word of the program's, at any place, is the address, with or without a tag, or
  *         the distance to it from the word itself, from the word's end (data may be run as code),
- *         from the global offset table, or from a referenced place (escapes.c);
+ *         from the global offset table, from a referenced place (escapes.c), or from another place
+ *         that the word's reader names (distances.c);
  *       - that no other file can find it by name (escapes.c);
  *       - that no function adds something to the address of a function for others to use
  *         (indirect_calls.c), or names an address beyond the program's memory, from which others
@@ -198,6 +199,12 @@ struct registrar {
 };
 enum { REGISTRARS = 16 };
 
+/* A function names a place of the program's memory outside code. */
+struct naming {
+  uint32_t function;
+  uint64_t place;
+};
+
 struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
@@ -214,6 +221,8 @@ struct graph_builder {
   /* A function, or a word, from which others may make the address of any code, and call it;
    * or 0. */
   uint64_t hands_over;
+  struct naming *namings; /* by function */
+  size_t naming_count, naming_capacity;
   struct leaf_callback *callbacks; /* by symbol */
   struct registrar registrars[REGISTRARS];
   size_t registrar_count;
@@ -238,6 +247,8 @@ bool landings_find(struct graph_builder *builder, const struct image *image,
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or exported to other files. */
 void escapes_find(struct graph_builder *builder, const struct image *image);
+/* A step of escapes_find: those at distances from places that the distances' readers name. */
+void distances_find(struct graph_builder *builder);
 /* Finds the occasions on which unidentified functions may run. */
 void registered_check(struct graph_builder *builder);
 /* Narrows indirect calls by their types. */

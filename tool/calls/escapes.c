@@ -7,7 +7,7 @@
  * stored as a distance of 4 bytes: from the word itself, or from the start of a table (as in C++'s
  * relative virtual tables), which some code or word must refer to. So words count as distances from
  * the last referenced places before them. A table of distances from the global offset table may be
- * anywhere.
+ * anywhere. Distances from other places are in distances.c.
  *
  * A word that points into the middle of a function is either in a table of the function's own, or
  * another function enters it there: only the jump tables (jump_tables.c) are certain.
@@ -408,6 +408,7 @@ void escapes_find(struct graph_builder *builder, const struct image *image) {
   }
   take_prefixes(graph);
   take_open(builder);
+  distances_find(builder);
   if (graph->linkage.unknown != 0)
     (void)graph_take_range(builder, 0, UINT64_MAX, TAKEN_BY_RELOCATION, graph->linkage.unknown);
   if (builder->hands_over != 0)

@@ -184,6 +184,33 @@ static void note_named(struct sweep *sweep, uint64_t address) {
   sweep->names_code = true;
 }
 
+/* A place outside code that is named, by its address or by a word that has it: a table of distances
+ * may be there, or what they are measured from (distances.c). */
+static void note_place(struct sweep *sweep, uint64_t address) {
+  struct graph_builder *builder = sweep->builder;
+  const struct area *area = areas_find(&builder->graph->areas, address);
+  if (!areas_are_beyond(&builder->graph->areas, address) && (area == NULL || !area->is_code))
+    (void)ARRAY_ADD(builder->namings, builder->naming_count, builder->naming_capacity,
+                    (struct naming){sweep->function, address});
+}
+
+static void note_places(struct sweep *sweep, const struct code_instruction *instruction) {
+  const struct linkage *linkage = &sweep->builder->graph->linkage;
+  const struct area *area = areas_find(&sweep->builder->graph->areas, instruction->reference);
+  note_place(sweep, instruction->reference);
+  if (!instruction->is_access || area == NULL)
+    return;
+  const struct linkage_word *word = linkage_find(linkage, instruction->reference);
+  const uint64_t into = instruction->reference - area->address;
+  uint64_t value = 0;
+  if (word != NULL)
+    value = word->value + linkage->symbols[word->symbol].address;
+  else if (linkage->is_fixed && area->size - into >= sizeof value)
+    memcpy(&value, area->bytes + into, sizeof value);
+  if (value != 0)
+    note_place(sweep, value);
+}
+
 /* Whether it jumps by a word of the offset table: that takes no function's address. */
 static bool is_by_offset_table(const struct linkage *linkage,
                                const struct code_instruction *instruction) {
@@ -218,6 +245,8 @@ static void take_distance(struct sweep *sweep, uint64_t at, uint64_t table, uint
 static void add_references(struct sweep *sweep, uint64_t at,
                            const struct code_instruction *instruction) {
   struct call_graph *graph = sweep->builder->graph;
+  if (instruction->has_reference)
+    note_places(sweep, instruction);
   if (instruction->has_reference && instruction->is_access) {
     struct area *area = areas_find(&graph->areas, instruction->reference);
     if (area != NULL && !area->is_code && !is_by_offset_table(&graph->linkage, instruction))
@@ -234,6 +263,7 @@ static void add_references(struct sweep *sweep, uint64_t at,
   }
   for (unsigned i = 0; graph->linkage.is_fixed && i < instruction->constant_count; i++) {
     graph_take(graph, instruction->constants[i], TAKEN_BY_CODE, at);
+    note_place(sweep, instruction->constants[i]);
     note_named(sweep, instruction->constants[i]);
   }
   for (unsigned i = 0; instruction->is_wide && i < OFFSET_TABLES; i++)

@@ -1,0 +1,108 @@
+/* distances.c - distances from other places than a table's start.
+ *
+ * A word of 4 bytes may be the distance to a function from any place: from the file's first byte
+ * (`f - __ehdr_start`), or from a variable. Many pairs of a place and a word add up to a function's
+ * address by chance. So only those count whose word and place are both named by one function: it
+ * may add them.
+ *
+ * The words are those from a named place on, past a few other referenced places, as in escapes.c.
+ * A function that names many places has many pairs: if all of them are too many to look at, every
+ * function's address counts as taken.
+ */
+#include "format/array.h"
+#include "format/bits.h"
+#include "format/search.h"
+#include "tool/calls/call_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES = 16 }; /* referenced ones within a table */
+
+struct adder {
+  struct graph_builder *builder;
+  uint64_t *places; /* that one function names, ascending */
+  size_t count, capacity;
+  uint64_t budget; /* of words and sums */
+};
+
+/* Takes the functions at a distance from a function's places. Sums in code are consecutive, as the
+ * places ascend. */
+static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
+  struct call_graph *graph = adder->builder->graph;
+  const uint64_t from = graph->code_start - distance;
+  size_t i = (int64_t)from < 0 ? 0 : search_words_below(adder->places, adder->count, from);
+  for (; i < adder->count && adder->budget > 0; i++, adder->budget--) {
+    const uint64_t sum = adder->places[i] + distance;
+    if (sum - graph->code_start >= graph->code_span)
+      return;
+    if (call_graph_start(graph, sum) != (uint32_t)GRAPH_NO_NODE)
+      graph_take(graph, sum, TAKEN_BY_DATA, at);
+  }
+}
+
+/* Where a table that starts at a place ends at the latest: at a referenced place after others. */
+static uint64_t end_of_table(const struct area *area, uint64_t start) {
+  const uint8_t *marks = area->marks[MARK_BASE];
+  unsigned places = 0;
+  for (uint64_t into = start + 1 - area->address; into < area->size; into++) {
+    if (into % 8 == 0 && marks[into / 8] == 0)
+      into += 7;
+    else if ((marks[into / 8] >> into % 8 & 1) != 0 && ++places == PLACES)
+      return area->address + into;
+  }
+  return area->address + area->size;
+}
+
+/* Takes the functions at distances that are in the words from a place on. Those before `done` were
+ * looked at. Returns where it ends. */
+static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
+  const struct call_graph *graph = adder->builder->graph;
+  const struct area *area = areas_find(&graph->areas, start);
+  const uint64_t lowest = adder->places[0], highest = adder->places[adder->count - 1];
+  const uint64_t first = graph->code_start - highest; /* of the distances that may lead to code */
+  const uint64_t count = highest - lowest + graph->code_span;
+  if (area == NULL)
+    return done;
+  const uint64_t end = end_of_table(area, start);
+  uint64_t at = start < done ? start + (done - start + 3) / 4 * 4 : start;
+  for (; at + 4 <= end && adder->budget > 0; at += 4, adder->budget--) {
+    int32_t distance;
+    memcpy(&distance, area->bytes + (at - area->address), sizeof distance);
+    if ((uint64_t)(int64_t)distance - first < count && distance != 0)
+      take_sums(adder, at, (uint64_t)(int64_t)distance);
+  }
+  return end > done ? end : done;
+}
+
+static void take_tables(struct adder *adder) {
+  uint64_t done = 0;
+  if (adder->count > 0)
+    qsort(adder->places, adder->count, sizeof *adder->places, bits_compare_words);
+  adder->count = array_unique_words(adder->places, adder->count);
+  for (size_t i = 0; i < adder->count; i++)
+    done = take_table(adder, adder->places[i], done);
+  adder->count = 0;
+}
+
+static uint64_t size_of(const struct areas *areas) {
+  uint64_t size = 0;
+  for (size_t i = 0; i < areas->count; i++)
+    size += areas->items[i].size;
+  return size;
+}
+
+void distances_find(struct graph_builder *builder) {
+  enum { SUMS_PER_BYTE = 64 };
+  struct adder adder = {.builder = builder,
+                        .budget = SUMS_PER_BYTE * size_of(&builder->graph->areas) + UINT16_MAX};
+  for (size_t i = 0; i < builder->naming_count; i++) {
+    const struct naming *naming = &builder->namings[i];
+    (void)ARRAY_ADD(adder.places, adder.count, adder.capacity, naming->place);
+    if (i + 1 == builder->naming_count || naming[1].function != naming->function)
+      take_tables(&adder);
+  }
+  if (adder.budget == 0)
+    builder->hands_over = builder->graph->code_start;
+  free(adder.places);
+}
