@@ -92,8 +92,17 @@ static size_t operator_length(const char *text) {
   return 0;
 }
 
-/* A name without its language's angle brackets and tags, and the text in them; NULL if it has none.
- * An operator's are no brackets. */
+/* The length of the name of a C++ module at the start of a text, with its partition: `@rt:heap`. */
+static size_t module_length(const char *text) {
+  size_t length = *text == '@';
+  while (length > 0 && (isalnum((unsigned char)text[length]) || text[length] == '_' ||
+                        text[length] == '.' || (text[length] == ':' && text[length + 1] != ':')))
+    length++;
+  return length;
+}
+
+/* A name without its language's angle brackets and tags, the text in them, and names of modules; NULL
+ * if it has none. An operator's are no brackets. */
 static char *without_arguments(const char *form) {
   char *text = strdup(form);
   size_t to = 0;
@@ -111,6 +120,8 @@ static char *without_arguments(const char *form) {
         to -= 2;
     } else if ((*at == '>' && at > form && at[-1] != '-') || *at == ']') {
       depth -= depth > 0;
+    } else if (depth == 0 && module_length(at) > 0) {
+      at += module_length(at) - 1;
     } else if (depth == 0) {
       text[to++] = *at;
     }
@@ -199,6 +210,12 @@ static char *target_of(const char *name) {
   return target;
 }
 
+/* Whether a name starts as those of C++ and Rust. */
+static bool is_mangled(const char *name) {
+  return strncmp(name, "_Z", 2) == 0 ||
+         (strncmp(name, "_R", 2) == 0 && isupper((unsigned char)name[2]));
+}
+
 void pattern_name_open(struct pattern_name *name, const char *text) {
   const size_t own = own_length(text, NUMBERS);
   *name = (struct pattern_name){
@@ -207,6 +224,7 @@ void pattern_name_open(struct pattern_name *name, const char *text) {
   const char *function = name->target != NULL ? name->target : name->own;
   name->has_strange_suffix = !is_whole_mangled(function) || name->target != NULL;
   char *plain = demangle(function, false);
+  name->is_unreadable = plain == NULL && is_mangled(function);
   if (plain == NULL)
     return;
   char *whole = demangle(function, true), *clone = strstr(whole == NULL ? "" : whole, " [clone ");
@@ -230,6 +248,8 @@ void pattern_name_close(struct pattern_name *name) {
 }
 
 /* ---- Matching ---- */
+
+static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 static bool fits(const char *pattern, const char *text) {
   return strcmp(pattern, text) == 0 ||
@@ -280,6 +300,24 @@ static bool fits_copy(const char *pattern, const struct pattern_name *name, enum
   return result;
 }
 
+/* The last word of a pattern, apart from arguments: mostly a function's own name, which is literal in
+ * a mangled name. Of a glob it may be a part of the name. */
+static size_t last_word(const char *pattern, const char **word) {
+  size_t length = 0;
+  unsigned depth = 0;
+  for (const char *at = pattern; *at != 0; at++) {
+    const bool is_first = at == pattern || !is_name(at[-1]);
+    depth += *at == '<' || *at == '(';
+    depth -= depth > 0 && (*at == '>' || *at == ')');
+    if (depth > 0 || !is_first || !is_name(*at) || (at > pattern && at[-1] == ' '))
+      continue;
+    *word = at;
+    for (length = 0; is_name(at[length]);)
+      length++;
+  }
+  return length;
+}
+
 bool pattern_means(const char *pattern, const struct pattern_name *name,
                    enum pattern_reading reading) {
   const bool is_wide = reading == PATTERN_WIDE, is_numbered = reading == PATTERN_NUMBERED;
@@ -291,4 +329,13 @@ bool pattern_means(const char *pattern, const struct pattern_name *name,
   for (size_t i = 0; i < name->form_count && has_forms && !result; i++)
     result = fits(pattern, name->forms[i]);
   return result;
+}
+
+/* Compilers' manglings are newer than the demangler (C++20's constraints), and it leaves out long
+ * names. Operators' names are mangled to other words. */
+bool pattern_may_mean(const char *pattern, const struct pattern_name *name) {
+  const char *word = NULL;
+  const size_t length = last_word(pattern, &word);
+  return name->is_unreadable && (length == 0 || strstr(pattern, "operator") != NULL ||
+                                 memmem(name->text, strlen(name->text), word, length) != NULL);
 }

@@ -30,6 +30,7 @@ struct pattern_name {
   size_t form_count;
   bool has_strange_suffix; /* a thunk, or with a suffix that may be another than a copy's */
   bool is_numbered;        /* it has a plain number among its suffixes */
+  bool is_unreadable;      /* of C++ or Rust, in a form that the demangler can't read */
 };
 void pattern_name_open(struct pattern_name *name, const char *text);
 void pattern_name_close(struct pattern_name *name);
@@ -40,6 +41,10 @@ bool pattern_is_plain(const char *pattern);
 /* Whether a pattern means a name. */
 bool pattern_means(const char *pattern, const struct pattern_name *name,
                    enum pattern_reading reading);
+
+/* Whether a pattern may mean a name that the demangler can't read: it contains the pattern's last
+ * word. */
+bool pattern_may_mean(const char *pattern, const struct pattern_name *name);
 
 /* The length of the own name of the function that a name's is a copy of. */
 size_t pattern_function_length(const char *name);

@@ -135,6 +135,7 @@ bool policy_is_empty(const struct policy *policy) {
 }
 
 bool policy_matches(const struct policy_pattern *pattern, const struct pattern_name *name) {
-  return pattern_means(pattern->text, name,
-                       pattern->kind == POLICY_GC_ENTRY ? PATTERN_WIDE : PATTERN_NARROW);
+  return pattern->kind == POLICY_GC_ENTRY ? pattern_means(pattern->text, name, PATTERN_WIDE) ||
+                                                pattern_may_mean(pattern->text, name)
+                                          : pattern_means(pattern->text, name, PATTERN_NARROW);
 }
