@@ -71,15 +71,16 @@ pack 0 --no-gc=by_chain
 expect_same packed plain
 
 # A plain name of several functions makes a promise for none of them; all of them are GC entries. An untyped label at a
-# function's start is no name of it. A GC entry that is only a jump has its target beside it.
+# function's start is no name of it. A GC entry that is only a jump, or a call, has its target beside it.
 echo 'static __attribute__((noinline)) void log_it(void) { sink++; } long log_first(long x) { log_it(); return x; }' >one.c
 echo 'void collect(void); static __attribute__((noinline)) void log_it(void) { collect(); sink++; } long log_second(long x) { log_it(); return x; }' >two.c
 sed -i '1i static volatile long sink;' one.c two.c
 cat >third.S <<'S'
   .text
-  .globl ends, log_third, poll
+  .globl ends, log_third, poll, merged
   .type log_third, @function
   .type poll, @function
+  .type merged, @function
 log_end:
 log_third: push %rax
   call collect
@@ -88,6 +89,11 @@ log_third: push %rax
   .size log_third, . - log_third
 poll: jmp collect
   .size poll, . - poll
+merged: push %rax
+  call collect
+  pop %rcx
+  ret
+  .size merged, . - merged
   .section .note.GNU-stack, "", @progbits
 S
 printf 'long log_first(long), log_second(long), log_third(long);\n' >managed.c
@@ -118,8 +124,12 @@ expect_verdict kept app managed_first --gc-entry=log_it
 expect_output 'log_it, a GC entry$'
 expect_verdict kept app managed_third --gc-entry=poll
 expect_output 'calls collect, a GC entry by --gc-entry=poll$'
-pack 0 --gc-entry=poll
-grep -q "warning: 'poll', a GC entry, is only a jump to collect.*: that counts as one, too" err || fail "the jump isn't told"
+expect_verdict kept app managed_third --gc-entry=merged
+expect_output 'calls collect, a GC entry by --gc-entry=merged$'
+for entry in poll merged; do
+  pack 0 --gc-entry=$entry
+  grep -q "warning: '$entry', a GC entry, only goes on to collect.*: that counts as one, too" err || fail "the jump isn't told"
+done
 printf 'gc-entry "collect" # quoted\ncomplete\n' >policy
 expect_verdict kept app managed_third --policy=policy
 printf 'complete it\n' >broken

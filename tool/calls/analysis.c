@@ -239,21 +239,31 @@ static void find_nameless(struct analysis *analysis) {
 
 /* ---- GC entries that are jumps ---- */
 
-/* The function that another one is only a jump to, perhaps behind a landing pad for indirect calls;
- * GRAPH_NO_NODE if it does more. */
+/* Whether a function's only call is all that it does: a jump, perhaps behind a landing pad for
+ * indirect calls; or a call of another function, where there is room for little else. */
+static bool is_all(const struct call_graph *graph, const struct graph_function *function,
+                   const struct call *call) {
+  enum { LANDING_PAD = 4, SMALL = 48 };
+  if (call->is_jump)
+    return call->kind != CALL_BRANCH && call->at - function->address <= LANDING_PAD;
+  return call->kind == CALL_DIRECT && graph_is_function(graph, call->target) &&
+         function->size <= SMALL;
+}
+
+/* The function that another one only jumps to, or calls; GRAPH_NO_NODE if it does more. */
 static uint32_t jump_target(const struct call_graph *graph, uint32_t number) {
-  enum { LANDING_PAD = 4 };
   const struct graph_function *function = &graph->functions[number];
   const struct call *call = &graph->calls[function->first_call];
-  return function[1].first_call - function[0].first_call == 1 && call->is_jump &&
-                 call->kind != CALL_BRANCH && !function->is_undecodable &&
-                 call->at - function->address <= LANDING_PAD && !graph_is_linkage(graph, number)
+  return function[1].first_call - function[0].first_call == 1 && !function->is_undecodable &&
+                 !graph_is_linkage(graph, number) && is_all(graph, function, call)
              ? call->target
              : (uint32_t)GRAPH_NO_NODE;
 }
 
 /* A linker may let the callers of such an entry jump to its target at once (lld's
- * branch-to-branch), and a compiler's jump table may precede a body that others call. */
+ * branch-to-branch), and a compiler's jump table may precede a body that others call. Of equal
+ * functions, a compiler lets one call the other, and so it does with their callers (LLVM's
+ * MergeFunctions, GCC's -fipa-icf). */
 static void follow_jumps(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   analysis->jump_from = analysis->jump_to = GRAPH_NO_NODE;

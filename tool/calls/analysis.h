@@ -49,10 +49,9 @@ struct analysis {
   const struct policy_pattern *several; /* the first ambiguous pattern, or NULL */
   uint32_t nameless;                    /* functions that may be parts of GC entries */
   bool lacks_symbols;                   /* local symbols were taken out of the file */
-  uint32_t jump_from,
-      jump_to;           /* a GC entry that is only a jump to another function; GRAPH_NO_NODE */
-  const char *unknown;   /* a GC entry that the file lacks: every call might reach it */
-  const char *unreached; /* a GC entry that is unreachable from every record's call */
+  uint32_t jump_from, jump_to; /* a GC entry that only goes on to another function; GRAPH_NO_NODE */
+  const char *unknown;         /* a GC entry that the file lacks: every call might reach it */
+  const char *unreached;       /* a GC entry that is unreachable from every record's call */
 };
 
 /* Applies the policy to every node, for the records of a table. If the policy is strict, a GC entry

@@ -165,8 +165,8 @@ static void print_jump(const struct analysis *analysis, const char *path) {
   const char *from = call_graph_name(analysis->graph, analysis->jump_from);
   const char *to = call_graph_name(analysis->graph, analysis->jump_to);
   problem_warn(path,
-               "'%s', a GC entry, is only a jump to %s, where linkers may let its callers go "
-               "at once: %s",
+               "'%s', a GC entry, only goes on to %s, where its callers may be made to go at "
+               "once: %s",
                from == NULL ? "" : from, to == NULL ? "a function without a name" : to,
                graph_is_function(analysis->graph, analysis->jump_to) ? "that counts as one, too"
                                                                      : "should that be one, too?");
