@@ -29,10 +29,10 @@ load: lea 1f(%rip), %rcx; movslq 40(%rcx), %rax; add %rcx, %rax; ret
 # its address, and a single word as the table.
 for base in __ehdr_start variable; do
   for load in "lea $base(%rip), %rax; lea 1f(%rip), %rcx; movslq 8(%rcx), %rcx" "lea $base(%rip), %rax; movslq 1f+8(%rip), %rcx" \
-    "mov $base@GOTPCREL(%rip), %rax; movslq 1f+8(%rip), %rcx"; do
+    "mov $base@GOTPCREL(%rip), %rax; movslq 1f+8(%rip), %rcx" "mov from(%rip), %rax; movslq 1f+8(%rip), %rcx"; do
     make_odd 'call load; call *%rax; ret' ".globl hidden; .p2align 4; .type load, @function
 load: $load; add %rcx, %rax; ret
-  .size load, . - load; .data; .globl variable; .hidden variable; variable: .quad 1
+  .size load, . - load; .data; .globl variable; .hidden variable; variable: .quad 1; from: .quad $base
   .section .rodata; .p2align 3; 1: .quad 7, distance; .text" '' 'call collect; ret'
     for options in -no-pie "-pie -Wl,-z,notext" "-no-pie -Wl,--no-relax"; do
       expect_odd_verdict kept "a distance from $base: $load" "$options -Wl,--defsym=distance=hidden-$base"

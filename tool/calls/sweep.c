@@ -194,21 +194,27 @@ static void note_place(struct sweep *sweep, uint64_t address) {
                     (struct naming){sweep->function, address});
 }
 
-static void note_places(struct sweep *sweep, const struct code_instruction *instruction) {
+/* The address that a word of memory has at the start; false if there is none. The file's first byte
+ * has the address 0 in a file that may be loaded anywhere. */
+static bool read_place(const struct sweep *sweep, uint64_t address, uint64_t *place) {
   const struct linkage *linkage = &sweep->builder->graph->linkage;
-  const struct area *area = areas_find(&sweep->builder->graph->areas, instruction->reference);
+  const struct area *area = areas_find(&sweep->builder->graph->areas, address);
+  const struct linkage_word *word = linkage_find(linkage, address);
+  if (word != NULL) {
+    *place = word->value + linkage->symbols[word->symbol].address;
+    return word->symbol == 0 || linkage->symbols[word->symbol].is_defined;
+  }
+  if (!linkage->is_fixed || area == NULL || area->size - (address - area->address) < sizeof *place)
+    return false;
+  memcpy(place, area->bytes + (address - area->address), sizeof *place);
+  return *place != 0;
+}
+
+static void note_places(struct sweep *sweep, const struct code_instruction *instruction) {
+  uint64_t place;
   note_place(sweep, instruction->reference);
-  if (!instruction->is_access || area == NULL)
-    return;
-  const struct linkage_word *word = linkage_find(linkage, instruction->reference);
-  const uint64_t into = instruction->reference - area->address;
-  uint64_t value = 0;
-  if (word != NULL)
-    value = word->value + linkage->symbols[word->symbol].address;
-  else if (linkage->is_fixed && area->size - into >= sizeof value)
-    memcpy(&value, area->bytes + into, sizeof value);
-  if (value != 0)
-    note_place(sweep, value);
+  if (instruction->is_access && read_place(sweep, instruction->reference, &place))
+    note_place(sweep, place);
 }
 
 /* Whether it jumps by a word of the offset table: that takes no function's address. */
