@@ -84,6 +84,12 @@ mutants: SEED ?= 1
 mutants:
 	PYTHONDONTWRITEBYTECODE=1 tests/mutants/mutants.py --count "$(COUNT)" --seed "$(SEED)"
 
+# The jit sample with FUNCTIONS functions, under sanitizers and for AArch64.
+.PHONY: campaign-jit
+campaign-jit: FUNCTIONS ?= 10000
+campaign-jit: all
+	FUNCTIONS="$(FUNCTIONS)" BUILD="$(abspath $(BUILD))" TOP="$(CURDIR)" LLVM="$(LLVM)" tests/campaigns/jit
+
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples
