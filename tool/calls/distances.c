@@ -23,35 +23,43 @@ struct adder {
   struct graph_builder *builder;
   uint64_t *places; /* that one function names, ascending */
   size_t count, capacity;
+  uint64_t *bases; /* all referenced places, ascending */
+  size_t base_count, base_capacity;
   uint64_t budget; /* of words and sums */
 };
+
+/* Lists the referenced places of an area. */
+static void add_bases(struct adder *adder, const struct area *area) {
+  const uint8_t *marks = area->marks[MARK_BASE];
+  for (uint64_t byte = 0; 8 * byte < area->size; byte++)
+    for (unsigned bits = marks[byte]; bits != 0; bits &= bits - 1)
+      (void)ARRAY_ADD(adder->bases, adder->base_count, adder->base_capacity,
+                      area->address + 8 * byte + (unsigned)__builtin_ctz(bits));
+}
 
 /* Takes the functions at a distance from a function's places. Sums in code are consecutive, as the
  * places ascend. */
 static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
   struct call_graph *graph = adder->builder->graph;
   const uint64_t from = graph->code_start - distance;
+  const struct area *area = NULL;
   size_t i = (int64_t)from < 0 ? 0 : search_words_below(adder->places, adder->count, from);
   for (; i < adder->count && adder->budget > 0; i++, adder->budget--) {
     const uint64_t sum = adder->places[i] + distance;
     if (sum - graph->code_start >= graph->code_span)
       return;
-    if (call_graph_start(graph, sum) != (uint32_t)GRAPH_NO_NODE)
+    if (area == NULL || sum - area->address >= area->size)
+      area = areas_find(&graph->areas, sum);
+    if (area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, sum))
       graph_take(graph, sum, TAKEN_BY_DATA, at);
   }
 }
 
 /* Where a table that starts at a place ends at the latest: at a referenced place after others. */
-static uint64_t end_of_table(const struct area *area, uint64_t start) {
-  const uint8_t *marks = area->marks[MARK_BASE];
-  unsigned places = 0;
-  for (uint64_t into = start + 1 - area->address; into < area->size; into++) {
-    if (into % 8 == 0 && marks[into / 8] == 0)
-      into += 7;
-    else if ((marks[into / 8] >> into % 8 & 1) != 0 && ++places == PLACES)
-      return area->address + into;
-  }
-  return area->address + area->size;
+static uint64_t end_of_table(const struct adder *adder, const struct area *area, uint64_t start) {
+  const uint64_t end = area->address + area->size;
+  const size_t last = search_words_below(adder->bases, adder->base_count, start + 1) + PLACES - 1;
+  return last < adder->base_count && adder->bases[last] < end ? adder->bases[last] : end;
 }
 
 /* Takes the functions at distances that are in the words from a place on. Those before `done` were
@@ -64,7 +72,7 @@ static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
   const uint64_t count = highest - lowest + graph->code_span;
   if (area == NULL)
     return done;
-  const uint64_t end = end_of_table(area, start);
+  const uint64_t end = end_of_table(adder, area, start);
   uint64_t at = start < done ? start + (done - start + 3) / 4 * 4 : start;
   for (; at + 4 <= end && adder->budget > 0; at += 4, adder->budget--) {
     int32_t distance;
@@ -96,6 +104,8 @@ void distances_find(struct graph_builder *builder) {
   enum { SUMS_PER_BYTE = 64 };
   struct adder adder = {.builder = builder,
                         .budget = SUMS_PER_BYTE * size_of(&builder->graph->areas) + UINT16_MAX};
+  for (size_t i = 0; i < builder->graph->areas.count; i++)
+    add_bases(&adder, &builder->graph->areas.items[i]);
   for (size_t i = 0; i < builder->naming_count; i++) {
     const struct naming *naming = &builder->namings[i];
     (void)ARRAY_ADD(adder.places, adder.count, adder.capacity, naming->place);
@@ -104,5 +114,6 @@ void distances_find(struct graph_builder *builder) {
   }
   if (adder.budget == 0)
     builder->hands_over = builder->graph->code_start;
+  free(adder.bases);
   free(adder.places);
 }
