@@ -50,6 +50,12 @@ check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp);
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
 check_made kept "after a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
+# A function with a jump of its own may add to places of its own, but to others' neither alone nor as one of two.
+switch='test %rsi, %rsi; je 3f; cmp $1, %rsi; ja 3f; lea 2f(%rip), %rdx; movslq (%rdx,%rsi,4), %rcx; add %rdx, %rcx; jmp *%rcx; 4: nop; 5: mov $2, %eax; ret; .pushsection .rodata; .p2align 2; 2: .long 4b - 2b, 5b - 2b; .popsection; 3:'
+for ways in 'lea 1f(%rip), %rax; lea helper(%rip), %rcx' 'lea helper(%rip), %rax; lea 1f(%rip), %rcx'; do
+  check_made kept "of another's or its own: $ways" "$switch $ways; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; 1: nop; ret; $table"
+done
+check_made kept "of another's or its own, after a branch" "$switch lea 1f(%rip), %rax; test %rdi, %rdi; je 1f; lea helper(%rip), %rax; 1: add 8f(%rip), %rax; ret; $table"
 check_made kept "of a place of its own" "lea 1f(%rip), %rax; mov 9f(%rip), %ecx; add %rcx, %rax; ret; 1: nop; $table"
 check_made dropped "an address" 'lea helper(%rip), %rax; ret'
 check_made dropped "an address on the stack" 'lea helper(%rip), %rax; mov %rax, -8(%rsp); mov -16(%rsp), %rcx; add %rdi, %rcx; mov -8(%rsp), %rax; ret'

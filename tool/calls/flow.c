@@ -232,7 +232,7 @@ static void wait_for(struct flow *flow, uint32_t number) {
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
          a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper &&
-         a->is_made == b->is_made;
+         a->is_made == b->is_made && a->is_uncertain == b->is_uncertain;
 }
 
 static struct code_value *values_of(const struct flow *flow, uint32_t block) {
@@ -348,7 +348,7 @@ static void note_sums(struct flow *flow, const struct step *step, struct code_st
   const struct code_value summed = state->summed;
   const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
   const uint64_t base = is_target ? summed.base : summed.table;
-  const bool is_own = base - flow->start - 1 < flow->size - 1;
+  const bool is_own = !summed.is_uncertain && base - flow->start - 1 < flow->size - 1;
   const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
                       call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
   flow->sums_code |= is_sum;

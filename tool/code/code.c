@@ -85,13 +85,17 @@ void code_lose(struct code_state *state, uint32_t registers, unsigned result) {
 }
 
 struct code_value code_sum(const struct code_state *state, uint32_t registers) {
+  struct code_value sum = {.kind = CODE_UNKNOWN};
   for (; registers != 0; registers &= registers - 1) {
     const struct code_value value = state->registers[__builtin_ctz(registers)];
-    if (code_is_code(state, value))
-      return (struct code_value){
-          .kind = CODE_SUM, .table = value.table, .is_upper = value.is_upper};
+    if (!code_is_code(state, value))
+      continue;
+    sum.is_uncertain = sum.kind == CODE_SUM || value.kind == CODE_HELD || value.is_uncertain;
+    sum.kind = CODE_SUM;
+    sum.table = value.table;
+    sum.is_upper = value.is_upper;
   }
-  return (struct code_value){.kind = CODE_UNKNOWN};
+  return sum;
 }
 
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,

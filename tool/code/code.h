@@ -186,6 +186,7 @@ struct code_value {
   /* An instruction may have computed it, from any values: any address. Values from memory outside
    * the stack, arguments, and calls' results are exempt. */
   bool is_made;
+  bool is_uncertain; /* a sum's `table` is one of several addresses */
   uint64_t table, base;
 };
 
