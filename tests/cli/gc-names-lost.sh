@@ -71,3 +71,43 @@ for way in 'jmp copy' 'push %rax; call copy; pop %rcx; ret'; do
   check_assembly '' "$way"
   check_assembly '.size before, . - before; .globl before_end; before_end:' "$way"
 done
+
+# Start-up code that only jumps to `main` has a label alone (RISC-V's in glibc 2.41). The program's first function takes its address.
+# An address that another function takes may be a copy's.
+echo 'long managed_no_call(long); int main(void) { return managed_no_call(1) == 1; }' >main.c
+"$LLVM/bin/clang" -O1 -c main.c
+check_start() { # kept|dropped FIRST OTHER: what they do
+  cat >native.S <<S
+    .text
+    .globl _start, no_call, leaf, collect
+    .type _start, @function
+    .type no_call, @function
+    .type leaf, @function
+    .type other, @function
+    .type collect, @function
+_start: $2
+    hlt
+    .size _start, . - _start
+start_main: jmp main
+    .p2align 4
+no_call: jmp *pointer(%rip)
+    .size no_call, . - no_call
+leaf: mov \$1, %eax
+    ret
+    .size leaf, . - leaf
+other: $3
+    ret
+    .size other, . - other
+collect: mov other@GOTPCREL(%rip), %rax
+    ret
+    .size collect, . - collect
+    .data
+pointer: .quad leaf
+    .section .note.GNU-stack, "", @progbits
+S
+  "$LLVM/bin/clang" -c native.S
+  link_with lld app -nostdlib managed.o main.o native.o
+  expect_verdict "$1" app managed_no_call --gc-entry=collect
+}
+check_start dropped 'lea start_main(%rip), %rdi; call *%rdi' nop
+check_start kept 'call main' 'lea start_main(%rip), %rax'

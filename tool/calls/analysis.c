@@ -197,47 +197,7 @@ static bool match_names(struct matcher *matcher, const struct image *image,
   return ok;
 }
 
-/* ---- Functions without a name ---- */
-
-/* Whether local symbols were taken out: a program has local functions, from its start files at the
- * least. (Symbols that a linker makes local are hidden, and stay.) */
-static bool lacks_symbols(const struct image *image) {
-  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);)
-    if (GELF_ST_BIND(at.symbol.st_info) == STB_LOCAL &&
-        GELF_ST_TYPE(at.symbol.st_info) == STT_FUNC &&
-        GELF_ST_VISIBILITY(at.symbol.st_other) == STV_DEFAULT)
-      return false;
-  return true;
-}
-
-/* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
- * alone are missing; a label there without type may be the end of the code before it. A function of
- * uncertain end may hold others, which calls and jumps into its middle enter. A label is all that
- * start-up code for the global pointer has (load_gp in glibc's sysdeps/riscv/start.S). */
-static void find_nameless(struct analysis *analysis) {
-  const struct call_graph *graph = analysis->graph;
-  const struct linkage *linkage = &graph->linkage;
-  for (uint32_t i = 0; i < graph->function_count; i++) {
-    const struct graph_function *function = &graph->functions[i];
-    const bool is_suspect = !names_has_function(&graph->names, function->address) &&
-                            !graph_is_linkage(graph, i) && !function->is_data &&
-                            !function->sets_global;
-    analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
-                           function->address != linkage->init && function->address != linkage->fini;
-  }
-  for (uint32_t i = 0; i < graph->call_count; i++) {
-    const struct call *call = &graph->calls[i];
-    if (call->is_inside && graph_is_function(graph, call->target) &&
-        !graph->functions[call->target].is_whole && !graph_is_linkage(graph, call->target))
-      analysis->is_goal[call->target] = true;
-  }
-  for (uint32_t i = 0; i < graph_anything(graph); i++) {
-    analysis->nameless += analysis->is_goal[i] && !analysis->is_entry[i];
-    analysis->is_goal[i] |= analysis->is_entry[i];
-  }
-}
-
-/* ---- GC entries that are jumps ---- */
+/* ---- Functions that only go on to another one ---- */
 
 /* Whether a function's only call is all that it does: a jump, perhaps behind a landing pad for
  * indirect calls; or a call of another function, where there is room for little else. */
@@ -259,6 +219,59 @@ static uint32_t jump_target(const struct call_graph *graph, uint32_t number) {
              ? call->target
              : (uint32_t)GRAPH_NO_NODE;
 }
+
+/* ---- Functions without a name ---- */
+
+/* Whether local symbols were taken out: a program has local functions, from its start files at the
+ * least. (Symbols that a linker makes local are hidden, and stay.) */
+static bool lacks_symbols(const struct image *image) {
+  for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);)
+    if (GELF_ST_BIND(at.symbol.st_info) == STB_LOCAL &&
+        GELF_ST_TYPE(at.symbol.st_info) == STT_FUNC &&
+        GELF_ST_VISIBILITY(at.symbol.st_other) == STV_DEFAULT)
+      return false;
+  return true;
+}
+
+/* Whether a function is start-up code that only jumps to `main`: the program's first function hands it
+ * to the C library (__wrap_main in glibc's sysdeps/riscv/start.S, since 2.41). */
+static bool jumps_to_main(const struct call_graph *graph, uint32_t number) {
+  const struct graph_function *function = &graph->functions[number];
+  const uint32_t entry = call_graph_function(graph, graph->linkage.entry);
+  return jump_target(graph, number) != (uint32_t)GRAPH_NO_NODE &&
+         graph->calls[function->first_call].is_jump && function->taken == TAKEN_BY_CODE &&
+         entry != (uint32_t)GRAPH_NO_NODE &&
+         call_graph_function(graph, function->taken_at) == entry;
+}
+
+/* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
+ * alone are missing; a label there without type may be the end of the code before it. A function of
+ * uncertain end may hold others, which calls and jumps into its middle enter. A label is all that
+ * start-up code has, for the global pointer (load_gp in glibc's sysdeps/riscv/start.S) and `main`. */
+static void find_nameless(struct analysis *analysis) {
+  const struct call_graph *graph = analysis->graph;
+  const struct linkage *linkage = &graph->linkage;
+  for (uint32_t i = 0; i < graph->function_count; i++) {
+    const struct graph_function *function = &graph->functions[i];
+    const bool is_suspect = !names_has_function(&graph->names, function->address) &&
+                            !graph_is_linkage(graph, i) && !function->is_data &&
+                            !function->sets_global && !jumps_to_main(graph, i);
+    analysis->is_goal[i] = is_suspect && function->address != linkage->entry &&
+                           function->address != linkage->init && function->address != linkage->fini;
+  }
+  for (uint32_t i = 0; i < graph->call_count; i++) {
+    const struct call *call = &graph->calls[i];
+    if (call->is_inside && graph_is_function(graph, call->target) &&
+        !graph->functions[call->target].is_whole && !graph_is_linkage(graph, call->target))
+      analysis->is_goal[call->target] = true;
+  }
+  for (uint32_t i = 0; i < graph_anything(graph); i++) {
+    analysis->nameless += analysis->is_goal[i] && !analysis->is_entry[i];
+    analysis->is_goal[i] |= analysis->is_entry[i];
+  }
+}
+
+/* ---- GC entries that are jumps ---- */
 
 /* A linker may let the callers of such an entry jump to its target at once (lld's
  * branch-to-branch), and a compiler's jump table may precede a body that others call. Of equal
