@@ -84,16 +84,22 @@ void code_lose(struct code_state *state, uint32_t registers, unsigned result) {
   state->registers[result] = (struct code_value){.is_made = state->registers[result].is_made};
 }
 
+struct code_value code_sum_of(struct code_value address) {
+  return (struct code_value){.kind = CODE_SUM,
+                             .table = address.table,
+                             .is_upper = address.is_upper,
+                             .is_uncertain = address.kind == CODE_HELD || address.is_uncertain};
+}
+
 struct code_value code_sum(const struct code_state *state, uint32_t registers) {
   struct code_value sum = {.kind = CODE_UNKNOWN};
   for (; registers != 0; registers &= registers - 1) {
     const struct code_value value = state->registers[__builtin_ctz(registers)];
+    const bool is_one_more = sum.kind == CODE_SUM;
     if (!code_is_code(state, value))
       continue;
-    sum.is_uncertain = sum.kind == CODE_SUM || value.kind == CODE_HELD || value.is_uncertain;
-    sum.kind = CODE_SUM;
-    sum.table = value.table;
-    sum.is_upper = value.is_upper;
+    sum = code_sum_of(value);
+    sum.is_uncertain |= is_one_more;
   }
   return sum;
 }

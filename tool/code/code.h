@@ -231,6 +231,8 @@ bool code_is_code(const struct code_state *state, struct code_value value);
 /* Whether a value may have been computed by an instruction: sums, places, targets and short entries
  * always were. */
 bool code_is_made(struct code_value value);
+/* The sum of an address, or of one of several, and something else. */
+struct code_value code_sum_of(struct code_value address);
 /* The sum that an instruction may make of an address of code in one of the registers (a bit each),
  * or CODE_UNKNOWN. */
 struct code_value code_sum(const struct code_state *state, uint32_t registers);

@@ -145,8 +145,7 @@ static struct code_value sum_of(struct code_value a, struct code_value b,
   if (address.kind != CODE_ADDRESS)
     return (struct code_value){0};
   if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && values->shift != 0))
-    return (struct code_value){
-        .kind = CODE_SUM, .table = address.table, .is_upper = address.is_upper};
+    return code_sum_of(address);
   return (struct code_value){.kind = CODE_TARGET,
                              .table = entry.table,
                              .base = address.table,

@@ -801,11 +801,7 @@ static bool is_address(struct code_value value) {
 
 /* The sum of an address and another value. */
 static struct code_value sum_with(struct code_value address) {
-  if (!is_address(address))
-    return unknown;
-  return (struct code_value){.kind = CODE_SUM,
-                             .table = address.table,
-                             .is_uncertain = address.kind == CODE_HELD || address.is_uncertain};
+  return is_address(address) ? code_sum_of(address) : unknown;
 }
 
 /* A number in an instruction may be an address of code, with the rest added to it. */
