@@ -38,18 +38,23 @@ static inline void code_ranges_sort(struct code_ranges *ranges) {
     qsort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
 }
 
-/* Sorts ranges, and makes one of those that overlap or touch: the ends ascend, too. */
+/* Adds a range that starts at or after those before it: to the last one, if they overlap or touch, so
+ * that the ends ascend, too. False if memory runs out. */
+static inline bool code_ranges_append(struct code_ranges *ranges, struct code_range range) {
+  struct code_range *last = ranges->count == 0 ? NULL : &ranges->items[ranges->count - 1];
+  if (last == NULL || last->end < range.start)
+    return ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, range);
+  last->end = last->end < range.end ? range.end : last->end;
+  return true;
+}
+
+/* Sorts ranges, and makes one of those that overlap or touch. */
 static inline void code_ranges_merge(struct code_ranges *ranges) {
-  size_t kept = 0;
+  const size_t count = ranges->count;
   code_ranges_sort(ranges);
-  for (size_t i = 0; i < ranges->count; i++) {
-    const struct code_range range = ranges->items[i];
-    if (kept == 0 || ranges->items[kept - 1].end < range.start)
-      ranges->items[kept++] = range;
-    else if (ranges->items[kept - 1].end < range.end)
-      ranges->items[kept - 1].end = range.end;
-  }
-  ranges->count = kept;
+  ranges->count = 0;
+  for (size_t i = 0; i < count; i++)
+    (void)code_ranges_append(ranges, ranges->items[i]);
 }
 
 #endif

@@ -15,7 +15,6 @@
  * Functions that only run when the file is loaded or unloaded come last: any other reference to
  * them takes precedence.
  */
-#include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 
@@ -283,40 +282,24 @@ static void take_offsets(struct call_graph *graph, const struct area *area, uint
 
 /* ---- Open ranges ---- */
 
-/* Places from which code may make an address: all that are before a word. Each is a distance from
- * the code's start, plus MIDDLE, so that those below the code come first. */
+/* Places from which code may make an address are distances from the code's start, plus MIDDLE, so
+ * that those below the code come first. */
 #define MIDDLE ((uint64_t)1 << 63)
-struct reaches {
-  struct code_range *items; /* without overlaps, and ascending */
-  size_t count, capacity;
-};
-
-/* Adds a range that starts at or after those before it. */
-static void add_reach(struct reaches *reaches, const struct call_graph *graph,
-                      struct code_range range) {
-  const struct code_range reach = {range.start - graph->code_start + MIDDLE,
-                                   range.end - graph->code_start + MIDDLE};
-  struct code_range *last = reaches->count == 0 ? NULL : &reaches->items[reaches->count - 1];
-  if (last == NULL || last->end < reach.start)
-    (void)ARRAY_ADD(reaches->items, reaches->count, reaches->capacity, reach);
-  else if (last->end < reach.end)
-    last->end = reach.end;
-}
 
 /* Takes the functions at a distance from any of the places. It goes from one untaken function to
  * the next, so that many words don't go through the same functions. */
-static void take_reached(struct graph_builder *builder, const struct reaches *reaches,
+static void take_reached(struct graph_builder *builder, const struct code_ranges *places,
                          uint64_t distance, uint64_t at) {
   struct call_graph *graph = builder->graph;
   uint32_t i = graph_untaken(builder, 0);
   while (i < graph->function_count) {
     const uint64_t address = graph->functions[i].address;
     const uint64_t place = address - graph->code_start + MIDDLE - distance;
-    const size_t number = SEARCH_UP_TO(reaches->items, reaches->count, end, place);
-    if (number == reaches->count)
+    const size_t number = SEARCH_UP_TO(places->items, places->count, end, place);
+    if (number == places->count)
       return;
-    const uint64_t gap = reaches->items[number].start - place;
-    if (reaches->items[number].start <= place)
+    const uint64_t gap = places->items[number].start - place;
+    if (places->items[number].start <= place)
       (void)graph_take_range(builder, address, address + 1, TAKEN_BY_DATA, at);
     else if (gap >= graph->code_span)
       return;
@@ -330,7 +313,8 @@ static void take_reached(struct graph_builder *builder, const struct reaches *re
  * referenced. */
 static void take_open_distances(struct graph_builder *builder, const struct area *area,
                                 const struct code_range *open, size_t count) {
-  struct reaches reaches = {0};
+  const uint64_t middle = MIDDLE - builder->graph->code_start;
+  struct code_ranges places = {0};
   const uint64_t from = open->start > area->address ? open->start : area->address;
   const uint64_t first = from - from % 4 + 4;
   struct table_cursor tables = cursor_at(builder, first);
@@ -338,12 +322,13 @@ static void take_open_distances(struct graph_builder *builder, const struct area
     const uint64_t address = area->address + at;
     int32_t distance;
     for (; count > 0 && open->start < address; open++, count--)
-      add_reach(&reaches, builder->graph, *open);
+      (void)code_ranges_append(&places,
+                               (struct code_range){open->start + middle, open->end + middle});
     memcpy(&distance, area->bytes + at, sizeof distance);
     if (distance != 0 && !in_table(&tables, address))
-      take_reached(builder, &reaches, (uint64_t)(int64_t)distance, address);
+      take_reached(builder, &places, (uint64_t)(int64_t)distance, address);
   }
-  free(reaches.items);
+  code_ranges_free(&places);
 }
 
 /* Each range is for the first area that it overlaps. All ranges have one length, except for those
