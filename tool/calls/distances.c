@@ -23,7 +23,7 @@ struct adder {
   struct graph_builder *builder;
   uint64_t *places; /* that one function names, ascending */
   size_t count, capacity;
-  uint64_t *bases; /* all referenced places, ascending */
+  uint64_t *bases; /* all referenced places outside code, ascending */
   size_t base_count, base_capacity;
   uint64_t budget; /* of words and sums */
 };
@@ -105,7 +105,8 @@ void distances_find(struct graph_builder *builder) {
   struct adder adder = {.builder = builder,
                         .budget = SUMS_PER_BYTE * size_of(&builder->graph->areas) + UINT16_MAX};
   for (size_t i = 0; i < builder->graph->areas.count; i++)
-    add_bases(&adder, &builder->graph->areas.items[i]);
+    if (!builder->graph->areas.items[i].is_code)
+      add_bases(&adder, &builder->graph->areas.items[i]);
   for (size_t i = 0; i < builder->naming_count; i++) {
     const struct naming *naming = &builder->namings[i];
     (void)ARRAY_ADD(adder.places, adder.count, adder.capacity, naming->place);
