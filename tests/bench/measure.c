@@ -29,6 +29,7 @@
 #include "../unit/bytes.h"
 #include "../unit/numbers.h"
 #include "rival.h"
+#include "timing.h"
 #include "touched.h"
 
 #include "format/search.h"
@@ -38,7 +39,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
   ROUNDS = 11,
@@ -87,29 +87,7 @@ static void fail(const char *rival, const char *what) {
 
 /* ---- Time ---- */
 
-static double read_clock(clockid_t clock) {
-  struct timespec time;
-  clock_gettime(clock, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 static double now(void) { return read_clock(CLOCK_MONOTONIC); }
-
-/* For steps of milliseconds: processor time of this process alone. (Reading this
- * clock is a system call, too slow for a single look-up.) */
-static double processor_time(void) { return read_clock(CLOCK_THREAD_CPUTIME_ID); }
-
-static int compare_doubles(const void *a, const void *b) {
-  const double left = *(const double *)a, right = *(const double *)b;
-  return (left > right) - (left < right);
-}
-
-static double median(double *values, size_t count) {
-  if (count == 0)
-    return -1;
-  qsort(values, count, sizeof *values, compare_doubles);
-  return values[count / 2];
-}
 
 /* The cost of two readings of the clock. */
 static double clock_cost(void) {

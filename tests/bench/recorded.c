@@ -12,12 +12,12 @@
  */
 #include "../unit/bytes.h"
 #include "rival.h"
+#include "timing.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
   ROUNDS = 25,
@@ -209,21 +209,15 @@ static size_t walk_stackpack(const struct way *way, const struct recorded *stack
   return walk.managed_frames;
 }
 
-static double now(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
 /* Nanoseconds a frame. */
 static double time_way(const struct way *way, const struct table *table,
                        const struct stacks *stacks) {
   size_t frames = 0;
-  const double start = now();
+  const double start = processor_time();
   for (size_t i = 0; i < stacks->count; i++)
     frames += way->walker == NULL ? walk_hash(table, &stacks->items[i], way->updates)
                                   : walk_stackpack(way, &stacks->items[i]);
-  const double time = now() - start;
+  const double time = processor_time() - start;
   if (frames != stacks->frame_count)
     fail("a walk misses frames");
   return time / (double)frames;

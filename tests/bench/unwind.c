@@ -5,6 +5,7 @@
  * take turns, and each gets the median of its times. Prints JSON.
  */
 #include "runtime/stackpack_unwind.h"
+#include "timing.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
@@ -12,7 +13,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unwind.h>
 
 enum { DEPTH = 1000, ROUNDS = 31 };
@@ -91,18 +91,6 @@ enum { WAYS = sizeof ways / sizeof *ways };
 
 /* ---- All of them ---- */
 
-/* The thread's: a limit of CPU time, which tests have, makes Linux count the process's by ticks. */
-static double processor_time(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
-
-static int compare_times(const void *a, const void *b) {
-  const double first = *(const double *)a, second = *(const double *)b;
-  return (first > second) - (first < second);
-}
-
 static void measure(void) {
   static double times[WAYS][ROUNDS];
   for (unsigned round = 0; round < ROUNDS; round++)
@@ -115,9 +103,8 @@ static void measure(void) {
     }
   printf("[");
   for (unsigned i = 0; i < WAYS; i++) {
-    qsort(times[i], ROUNDS, sizeof times[i][0], compare_times);
     printf("%s{\"name\": \"%s\", \"frame_ns\": %.1f}", i == 0 ? "" : ",\n ", ways[i].name,
-           times[i][ROUNDS / 2]);
+           median(times[i], ROUNDS));
   }
   printf("]\n");
 }

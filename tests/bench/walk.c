@@ -8,12 +8,12 @@
  * and each gets the median of its times. Prints JSON.
  */
 #include "runtime/stackpack.h"
+#include "timing.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unwind.h>
 
 enum { DEPTH = 1000, ROUNDS = 31, CACHE_SHIFT = 9 };
@@ -36,13 +36,6 @@ void bench_use(const void *a, const void *b) { __asm__ volatile("" : : "r"(a), "
 static _Noreturn void fail(const char *what) {
   fprintf(stderr, "walk: %s\n", what);
   exit(2);
-}
-
-/* The thread's: a limit of CPU time, which tests have, makes Linux count the process's by ticks. */
-static double processor_time(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
 /* ---- The ways ---- */
@@ -94,11 +87,6 @@ static double time_walk(const struct way *way, const struct stackpack_context *c
 
 /* ---- All of them ---- */
 
-static int compare_times(const void *a, const void *b) {
-  const double first = *(const double *)a, second = *(const double *)b;
-  return (first > second) - (first < second);
-}
-
 void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer,
                      struct stackpack_registers *registers) {
 #define BY_TABLE .process = &process
@@ -118,9 +106,8 @@ void bench_walk_from(uintptr_t return_address, uintptr_t stack_pointer,
     for (unsigned i = 0; i < WAYS; i++)
       times[i][round] = time_walk(&ways[i], &context);
   for (unsigned i = 0; i < WAYS; i++) {
-    qsort(times[i], ROUNDS, sizeof times[i][0], compare_times);
     json_array_append_new(
-        list, json_pack("{s:s, s:f}", "name", ways[i].name, "frame_ns", times[i][ROUNDS / 2]));
+        list, json_pack("{s:s, s:f}", "name", ways[i].name, "frame_ns", median(times[i], ROUNDS)));
   }
   json_t *all = json_pack("{s:i, s:o}", "frames", DEPTH + 1, "walks", list);
   json_dumpf(all, stdout, JSON_INDENT(1));
