@@ -36,27 +36,24 @@ for options in -fasynchronous-unwind-tables -fno-asynchronous-unwind-tables; do
   done
 done
 
+# A global function in assembly.
+define() { # NAME CODE
+  echo ".globl $1; .type $1, @function; $1: $2; .size $1, . - $1"
+}
+
 # What comes before the copy, and the way into it.
 check_assembly() { # BEFORE WAY
   cat >native.S <<S
     .text
-    .globl before, no_call, leaf, collect
+    .globl before
     .type before, @function
-    .type no_call, @function
-    .type leaf, @function
-    .type collect, @function
 before: ret
 $1
 copy: incl state(%rip)
     ret
-no_call: $2
-    .size no_call, . - no_call
-leaf: mov \$1, %eax
-    ret
-    .size leaf, . - leaf
-collect: incl state(%rip)
-    ret
-    .size collect, . - collect
+    $(define no_call "$2")
+    $(define leaf 'mov $1, %eax; ret')
+    $(define collect 'incl state(%rip); ret')
     .local state
     .comm state, 4
     .section .note.GNU-stack, "", @progbits
@@ -79,28 +76,13 @@ echo 'long managed_no_call(long); int main(void) { return managed_no_call(1) == 
 check_start() { # kept|dropped FIRST OTHER: what they do
   cat >native.S <<S
     .text
-    .globl _start, no_call, leaf, collect
-    .type _start, @function
-    .type no_call, @function
-    .type leaf, @function
-    .type other, @function
-    .type collect, @function
-_start: $2
-    hlt
-    .size _start, . - _start
+    $(define _start "$2; hlt")
 start_main: jmp main
     .p2align 4
-no_call: jmp *pointer(%rip)
-    .size no_call, . - no_call
-leaf: mov \$1, %eax
-    ret
-    .size leaf, . - leaf
-other: $3
-    ret
-    .size other, . - other
-collect: mov other@GOTPCREL(%rip), %rax
-    ret
-    .size collect, . - collect
+    $(define no_call 'jmp *pointer(%rip)')
+    $(define leaf 'mov $1, %eax; ret')
+    $(define other "$3; ret")
+    $(define collect 'mov other@GOTPCREL(%rip), %rax; ret')
     .data
 pointer: .quad leaf
     .section .note.GNU-stack, "", @progbits
