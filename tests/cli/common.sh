@@ -108,6 +108,19 @@ build_for() { # MACHINE FOLDER OPTIONS TARGET...
     CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${targets[@]/#/$built/}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
 }
 
+# Builds targets with the thread sanitizer in a folder that the tests share; a link named `watched` leads there. LLVM compiles the managed
+# code as always. Skips the test where clang lacks the sanitizer.
+build_watched() { # TARGET...
+  local built=$BUILD/machines/watched
+  mkdir -p "$built"
+  ln -sfn "$built" watched
+  echo 'int main(void) { return 0; }' >thread.c
+  "$LLVM/bin/clang" -fsanitize=thread thread.c -o thread 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL flock "$built" make -s -C "$TOP" BUILD="$built" LLVM="$LLVM" STACKPACK="$stackpack" \
+    CC="$LLVM/bin/clang" SANITIZE= WERROR= CFLAGS="-O1 -g -fsanitize=thread" "${@/#/$built/}" >make.log 2>&1 ||
+    { tail -n 20 make.log >&2; fail "can't build with the thread sanitizer"; }
+}
+
 # Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;
 # code that has them stays unchanged. There is debug information: a line for every instruction.
 compile() { # IR OBJECT [LLC OPTION...]

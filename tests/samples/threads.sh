@@ -73,20 +73,12 @@ for mistake in "thread->is_native 0" "!thread->is_native&&count%5==0 0" "0 1"; d
     fail "nothing shows that roots are missed: $mistake"
 done
 
-# The code that the compiler sees is free of data races: the managed code is compiled as always.
-build_for_threads() { # OUTPUT
-  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -g -fsanitize=thread -I"$TOP/runtime" \
-    -I"$TOP/samples/common" -B"$LLVM/bin/" -fuse-ld=lld -no-pie -o "$1" "$sources"/{main,world,roots,native}.c \
-    "$sources/entries.S" "$TOP"/samples/common/{bounds,copier,numbers,options,die}.c "$TOP"/samples/common/{heap_allocate,managed_call}.S \
-    "$programs/threads.d/lists.o" "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c -pthread
-}
-build_for_threads watched-raw 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
-expect_status 0 "$stackpack" pack --always --policy="$sources/gc.policy" --strict --global-roots=gc_roots -o watched \
-  watched-raw
+# The code that the compiler sees is free of data races.
+build_watched samples/threads-raw samples/threads
 export TSAN_OPTIONS=halt_on_error=1:exitcode=66
 for ((seed = 1; seed <= (${RUNS:-20} + 9) / 10; seed++)); do
-  for program in ./watched-raw ./watched; do
-    check $program $seed --stress --threads 5 --lists 3 --length 20 --pauses 20
-    check $program $seed --heap 24 --threads 4 --lists 20 --length 20 --pauses 20
+  for program in watched/samples/threads-raw watched/samples/threads; do
+    check "$program" $seed --stress --threads 5 --lists 3 --length 20 --pauses 20
+    check "$program" $seed --heap 24 --threads 4 --lists 20 --length 20 --pauses 20
   done
 done
