@@ -10,7 +10,7 @@ UNIT_PROGRAMS := $(filter-out $(UNIT_HELPERS),$(basename $(notdir $(wildcard tes
 UNIT_TESTS := $(UNIT_PROGRAMS:%=$(BUILD)/tests/unit/%)
 UNIT_HELPER_OBJECTS := $(UNIT_HELPERS:%=$(BUILD)/tests/unit/%.o)
 UNIT_OBJECTS := $(UNIT_TESTS:=.o) $(UNIT_HELPER_OBJECTS)
-UNIT_LIBS := $(shell pkg-config --libs check) $(TOOL_LIBS)
+UNIT_LIBS = $(shell pkg-config --libs check) $(TOOL_LIBS)
 
 $(UNIT_OBJECTS): CPPFLAGS += $(shell pkg-config --cflags check)
 
