@@ -26,6 +26,9 @@ while read -r command; do
       fail "the manual page hasn't $command $option"
   done
 done <commands
+helps manual <"$TOP/man/stackpack.1" >manual
+helps listed <"$TOP/man/stackpack.1" | diff manual - >&2 || fail "the manual page lists other commands for an option than have it"
+(($(wc -l <manual) >= 40)) || fail "too few options have a list of commands"
 for option in --stackpack-ld --stackpack-option --stackpack-help; do
   grep -qE "^\.(B|BI) ${option//-/\\\\-}(=|\$)" "$TOP/man/stackpack-ld.1" || fail "the manual page hasn't $option"
 done

@@ -4,6 +4,9 @@
     helps.py STACKPACK options COMMAND     the long options of one, each with the short one, if there is one
     helps.py STACKPACK choices COMMAND     options that take one of a few words, and these: as COMMAND's complaint about
                                            another word names them
+    helps.py STACKPACK listed              each option with each command that has it, of the options that have a list of
+                                           commands in the manual page on standard input
+    helps.py STACKPACK manual              the same by these lists
 """
 
 import re
@@ -34,7 +37,24 @@ def choices(command):
             yield names[-1], words
 
 
-if sys.argv[2] == "commands":
+def manual():
+    """The options with a list of commands, each with one of these."""
+    entries = re.findall(r"^\.TP\n\.B[IR]* (.*)\n\(([a-z, ]+)\)", sys.stdin.read().replace("\\-", "-"), re.MULTILINE)
+    return {(re.search(r"--[a-z-]+", names)[0], command)
+            for names, listed in entries if listed != "all commands" for command in listed.split(", ")}
+
+
+def listed():
+    """The same by the helps."""
+    with_list = {option for option, command in manual()}
+    return {(names[-1], command) for command in commands() for names in options(command) if names[-1] in with_list}
+
+
+if sys.argv[2] == "manual":
+    found = sorted(map(" ".join, manual()))
+elif sys.argv[2] == "listed":
+    found = sorted(map(" ".join, listed()))
+elif sys.argv[2] == "commands":
     found = commands()
 elif sys.argv[2] == "options":
     found = [" ".join(names) for names in options(sys.argv[3])]
