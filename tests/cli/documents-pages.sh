@@ -7,7 +7,7 @@ install_tree
 mapfile -t flags < <(library_flags)
 ((${#flags[@]} == 0)) || skip "the installed library has sanitizers, and the documents' programs haven't"
 INSTALLED=$PWD/installed/opt/stackpack
-export PATH=$LLVM/bin:$PATH CPATH=$INSTALLED/include LIBRARY_PATH=$INSTALLED/lib INSTALLED PKG_CONFIG_PATH=$INSTALLED/lib/pkgconfig
+export PATH=$LLVM/bin:$PATH CPATH=$INSTALLED/include INSTALLED PKG_CONFIG_PATH=$INSTALLED/lib/pkgconfig
 
 # The documents' app.ll: a program large enough to shrink, with the collector of samples/builds.
 mkdir folder folder/release folder/lib folder/bin
@@ -22,7 +22,7 @@ cp "$TOP/tests/find-llvm.sh" folder/tests/
 cp "$TOP"/samples/builds/{managed.ll,collector.c} folder/samples/builds/
 echo 'gc-entry heap_allocate' >folder/gc.policy
 compile folder/app.ll folder/app.o -function-sections
-link_with lld folder/app folder/app.o folder/collector.c -lstackpack
+link_with lld folder/app folder/app.o folder/collector.c -L"$INSTALLED/lib" -lstackpack
 "$stackpack" pack --quiet -o folder/app.packed folder/app
 expect_packed folder/app.packed
 "$LLVM/bin/llvm-ar" rcs folder/lib.a folder/app.o

@@ -14,11 +14,13 @@ import sys
 
 COMMANDS = {"./install-deps.sh", "cc", "clang", "export", "gcc", "ld.lld", "llc", "make", "opt", "stackpack", "stackpack-ld", "sudo"}
 
-# As on a machine where stackpack is installed. `make` runs a Makefile in the folder, or else prints the project's commands (a
+# As on a machine where stackpack is installed in /usr/local: GNU ld, gcc's linker, looks there, and lld doesn't. `make` runs a Makefile in the folder, or else prints the project's commands (a
 # dry run).
 PRELUDE = r"""
 sudo() { "$@"; }
 ldconfig() { :; }
+cc() { command cc "$@" -L"$INSTALLED/lib"; }
+gcc() { command gcc "$@" -L"$INSTALLED/lib"; }
 command -v llvm-bolt >/dev/null || llvm-bolt() { cp app app.bolt; } # install-deps.sh leaves it out
 make() {
   if [[ -e Makefile ]]; then command make "$@"; else command make -n -C "$TOP" BUILD="$BUILD" LLVM="$LLVM" "$@"; fi
