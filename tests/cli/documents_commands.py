@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 
-COMMANDS = {"./install-deps.sh", "cc", "clang", "export", "gcc", "ld.lld", "llc", "make", "opt", "stackpack", "stackpack-ld", "sudo"}
+COMMANDS = {"./install-deps.sh", "cc", "clang", "export", "gcc", "ld.lld", "llc", "make", "opt", "stackpack", "stackpack-ld"}
 
 # As on a machine where stackpack is installed in /usr/local: GNU ld, gcc's linker, looks there, and lld doesn't. `make` runs a Makefile in the folder, or else prints the project's commands (a
 # dry run).
 PRELUDE = r"""
-sudo() { "$@"; }
+sudo() { [[ $(id -u) != 0 ]] && "$@"; } # a bare system's root lacks it
 ldconfig() { :; }
 cc() { command cc "$@" -L"$INSTALLED/lib"; }
 gcc() { command gcc "$@" -L"$INSTALLED/lib"; }
