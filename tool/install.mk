@@ -3,7 +3,7 @@
 # PREFIX is where the files will be used, and DESTDIR, for who makes packages, a folder that stands for / until then. The
 # other folders are those of the GNU coding standards, "Variables for Installation Directories", in capitals. What is
 # installed at which place is said once, in INSTALLED: so `make uninstall` with the same variables takes out the same
-# files. (Folders stay: others may use them.) A component with rules.mk of its own adds there to these lists.
+# files, and the empty folders with the name of the project. (Other folders stay: others may use them.) A component with rules.mk of its own adds there to these lists.
 
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
@@ -94,3 +94,6 @@ install: all
 
 uninstall:
 	rm -f $(foreach file,$(INSTALLED),$(call place,$(file)))
+	for folder in $(filter %/stackpack/,$(sort $(foreach file,$(INSTALLED),$(dir $(call place,$(file)))))); do \
+	  [ ! -d $$folder ] || rmdir --ignore-fail-on-non-empty $$folder || exit; \
+	done

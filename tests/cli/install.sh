@@ -35,6 +35,10 @@ stackpack-ld --stackpack-help >/dev/null
 touch $prefix/bin/other
 make_installed uninstall
 [[ $(find installed ! -type d) == "$prefix/bin/other" ]] || { find installed; fail "uninstalling left files, or took another's"; }
+for folder in libexec share lib/cmake; do
+  [[ ! -e $prefix/$folder/stackpack ]] || fail "uninstalling left $folder/stackpack"
+done
+make_installed uninstall # finds nothing, and succeeds
 
 # The folders can be chosen one by one.
 rm -r installed
