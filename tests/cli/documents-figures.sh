@@ -37,7 +37,7 @@ expect_row 0 'Lua 5.4, with deopt state and an ID for every call' lua-deopt
 expect_row 1 'Lua 5.4' lua
 expect_row 1 'Lua 5.4, position-independent' lua-pie
 
-# README: "a table of a fortieth of its size"; doc/dropping.md: "a third of the records is dropped".
+# README: "a table of a fortieth of its size"; doc/dropping.md: "28 to 33 % of the records are dropped".
 expect_status 0 "$stackpack" stats --format=json python3.11
 python3 - <<'PYTHON'
 import json
