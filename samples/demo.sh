@@ -10,7 +10,7 @@ samples=$build/samples
 raw=$build/corpus/lua-O2
 entries=(--gc-entry=luaC_step --gc-entry=luaC_fullgc)
 function=luaH_resize
-small=()
+options=(--reader=elsewhere) # Lua has its own collector, and nothing to read packed stack maps
 script='local t = {} for i = 1, 1e5 do t[i] = {i} end collectgarbage() print(#t, t[#t][1])'
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
@@ -22,7 +22,7 @@ show() {
 say "Building Lua with stack maps (the first time: its source package, and about half a minute)"
 if ! STACKPACK_CORPUS=$build/corpus tests/corpus/build lua-O2; then
   echo "Without Lua: the sample semispace takes its place."
-  raw=$samples/semispace-raw entries=(--policy=samples/semispace/gc.policy) function=list_copy script= small=(--always)
+  raw=$samples/semispace-raw entries=(--policy=samples/semispace/gc.policy) function=list_copy script= options=(--always)
 fi
 app=$samples/demo
 cp "$raw" "$app"
@@ -31,7 +31,7 @@ say "How large are the stack maps that LLVM left in it?"
 show "$stackpack" stats --top=5 "$app"
 
 say "Packing it. What was written is read again and compared before the file is replaced."
-show "$stackpack" pack "${small[@]}" "${entries[@]}" "$app"
+show "$stackpack" pack "${options[@]}" "${entries[@]}" "$app"
 show "$stackpack" verify "${entries[@]}" "$raw" "$app"
 
 say "How large are they now?"
