@@ -21,14 +21,19 @@
 
 enum {
   NO_BLOCK = UINT32_MAX,
-  BLOCK_STEPS = 64,            /* at most: each query follows a block again */
-  STEPS_PER_INSTRUCTION = 512, /* how many, and entries of tables, are looked at in one function */
+  BLOCK_STEPS = 64, /* at most: each query follows a block again */
+  /* How many, and entries of tables, are looked at in one function, and in all: honest code needs up
+   * to 64 for an instruction of a function, and 1 for a byte of all. */
+  STEPS_PER_INSTRUCTION = 512,
+  STEPS_PER_BYTE = 4,
+  STEPS_LEAST = 1 << 20,
 };
 
 struct flow flow_open(struct graph_builder *builder) {
   const struct call_graph *graph = builder->graph;
   return (struct flow){
       .builder = builder,
+      .left_in_all = graph->code_size * STEPS_PER_BYTE + STEPS_LEAST,
       .slots.is_fixed = graph->linkage.is_fixed,
       .slots.start = graph->code_start,
       .slots.size = graph->code_span,
@@ -49,7 +54,9 @@ void flow_close(struct flow *flow) {
 }
 
 bool flow_spend(struct flow *flow, uint64_t count) {
-  flow->left -= count < flow->left ? count : flow->left;
+  const uint64_t taken = count < flow->left ? count : flow->left;
+  flow->left -= taken;
+  flow->left_in_all -= taken;
   return flow->left > 0;
 }
 
@@ -138,6 +145,7 @@ void flow_start(struct flow *flow, uint32_t number) {
   flow->table_count = flow->table_value_count = 0;
   flow->round = 0;
   flow->left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
+  flow->left = flow->left < flow->left_in_all ? flow->left : flow->left_in_all;
 }
 
 /* ---- Blocks ---- */
@@ -309,7 +317,7 @@ static void enter_entries(struct flow *flow, struct code_value value,
   struct code_state joined = {.slots = &flow->slots};
   uint64_t target;
   table->round = flow->round;
-  if (!changed)
+  if (!changed || !flow_spend(flow, (uint64_t)(table->extent.end - table->extent.first)))
     return;
   memcpy(joined.registers, values,
          flow->builder->architecture->register_count * sizeof *joined.registers);

@@ -65,7 +65,8 @@ struct flow {
   struct code_value *table_values;
   size_t table_count, tables_capacity, table_value_count, table_values_capacity;
   uint32_t round;
-  uint64_t left; /* how many steps and entries of tables are yet to be looked at, at most */
+  uint64_t left;        /* how many steps and entries of tables are yet to be looked at, at most */
+  uint64_t left_in_all; /* the same, in this function and all after it */
   size_t steps_capacity, at_capacity, blocks_capacity, values_capacity;
   struct code_slots slots;
 };
@@ -79,7 +80,7 @@ void flow_start(struct flow *flow, uint32_t number);
  * long, `left` is 0. */
 bool flow_follow(struct flow *flow);
 
-/* Counts steps against `left`; false if that is used up. */
+/* Counts steps, or entries, against `left`; false if that is used up. */
 bool flow_spend(struct flow *flow, uint64_t count);
 
 /* The step that starts at an address of the function, or NULL. */
