@@ -10,7 +10,7 @@ if [[ -z $(library_flags) ]]; then python3 "$TOP/tests/growth/grow.py" --short "
 # One line names the table that refers to the same bytes again.
 PYTHONPATH=$TOP/tests/growth python3 - <<'END'
 import kinds
-for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections"):
+for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections", "ranges-one-list", "ranges-one-list-5"):
     kinds.KINDS[kind](1 << 16).write(kind)
 END
 expect_refusal 'symbols-one-name: names of symbols that lead to more than 4 times the file' "$stackpack" dump symbols-one-name
@@ -21,6 +21,10 @@ expect_refusal 'bit-maps-full: relative relocations that lead to more' "$stackpa
 expect_refusal 'bit-maps-full: relative relocations that lead to more' "$stackpack" pack -o packed bit-maps-full
 expect_refusal 'map-sections: more than 64 sections .llvm_stackmaps' "$stackpack" dump map-sections
 expect_refusal 'unwind-one-call-table: unwind entries that lead to more' "$stackpack" callgraph unwind-one-call-table
+for kind in ranges-one-list ranges-one-list-5; do # the records are printed without lines
+  expect_status 2 "$stackpack" dump --source $kind
+  only_line_matches "$kind: ranges in debug information that lead to more" err || { cat err; fail "another complaint"; }
+done
 
 # A thin archive that names one object again and again; response files that name two others each.
 "$LLVM/bin/llvm-mc" -filetype=obj -triple=x86_64 /dev/null -o empty.o

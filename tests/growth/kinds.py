@@ -121,13 +121,15 @@ def abbreviation(number, tag, has_children, attributes):
     return uleb(number) + uleb(tag) + bytes([has_children]) + b"".join(uleb(word) for pair in attributes for word in pair) + b"\0\0"
 
 
+PLACE = [(0x11, 1), (0x12, 7)]  # low_pc as an address, high_pc as 8 bytes
+
+
 def debug_unit(file, address, size, entries, before=b""):
     """A unit of DWARF 4 with one function, in which there are entries: 3, an inlined function's start and length;
     or 5, with a reference to one before the function: 4 and its name."""
-    code = [(0x11, 1), (0x12, 7)]  # low_pc as an address, high_pc as 8 bytes
-    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, code) + abbreviation(2, 0x2E, 1, [(3, 8)] + code)
-             + abbreviation(3, 0x1D, 0, code) + abbreviation(4, 0x2E, 0, [(3, 8)])
-             + abbreviation(5, 0x1D, 0, code + [(0x31, 0x13)]) + b"\0", flags=0)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 1, [(3, 8)] + PLACE)
+             + abbreviation(3, 0x1D, 0, PLACE) + abbreviation(4, 0x2E, 0, [(3, 8)])
+             + abbreviation(5, 0x1D, 0, PLACE + [(0x31, 0x13)]) + b"\0", flags=0)
     body = struct.pack("<HIB", 4, 0, 8) + b"\1" + struct.pack("<QQ", address, size)
     body += before + b"\2f\0" + struct.pack("<QQ", address, size) + entries + b"\0\0"
     file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
@@ -154,6 +156,30 @@ def inlined(n):
     file.functions = [symbol(1, address, text, size)]
     debug_unit(file, address, size, b"".join(b"\3" + struct.pack("<QQ", address + i, 1) for i in range(count)))
     return named(file)
+
+
+RANGE = [(0x55, 0x17)]  # ranges, as an offset of their list
+
+
+def one_list(version):
+    """Inlined functions that name one list of ranges."""
+    def make(n):
+        file = program(64)
+        ranges = [(8 * (i % 64), 8 * (i % 64) + 1 + i % 7) for i in range(n // 32)]
+        if version == 5:
+            entries = struct.pack("<HBBI", 5, 8, 0, 0) + b"".join(b"\4" + uleb(start) + uleb(end) for start, end in ranges) + b"\0"
+            file.add(".debug_rnglists", struct.pack("<I", len(entries)) + entries, flags=0)
+        else:
+            file.add(".debug_ranges", b"".join(struct.pack("<QQ", *each) for each in ranges) + b"\0" * 16, flags=0)
+        file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 1, [(3, 8)] + PLACE)
+                 + abbreviation(3, 0x1D, 0, RANGE) + b"\0", flags=0)
+        body = struct.pack("<HBBI", 5, 1, 8, 0) if version == 5 else struct.pack("<HIB", 4, 0, 8)
+        place = struct.pack("<QQ", file.first, 512)
+        entry = b"\3" + struct.pack("<I", 12 if version == 5 else 0)
+        body += b"\1" + place + b"\2f\0" + place + entry * (n // 10) + b"\0\0"
+        file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
+        return named(file)
+    return make
 
 
 def symbols_one_name(n):
@@ -385,6 +411,8 @@ KINDS = {
     "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
     "inlined": inlined,
     "inlined-one-name": inlined_one_name,
+    "ranges-one-list": one_list(4),
+    "ranges-one-list-5": one_list(5),
     "symbols-one-name": symbols_one_name,
     "symbols-one-place": symbols_one_place,
     "symbols-overlapping": symbols_overlapping,

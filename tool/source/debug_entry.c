@@ -93,6 +93,12 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Debug shared, Dwa
 
 /* ---- Ranges ---- */
 
+/* Counts a list's entries: an honest list is one entry's, or that of a few that are within it. */
+static bool take_list(const struct debug_context *context, uint64_t count) {
+  enum { BYTES = 16 }; /* of two addresses: more than DWARF 5 needs */
+  return budget_take(context->lists, count * BYTES, context->problem);
+}
+
 /* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2). libdwarf
  * finds them by an offset only; it has two, and the second one has another meaning in each
  * version. */
@@ -158,7 +164,8 @@ static void add_list(const struct debug_context *context, Dwarf_Attribute attrib
     dwarf_dealloc_error(context->entries, error);
   if (result != DW_DLV_OK)
     return;
-  for (Dwarf_Unsigned i = 0; i < count; i++) {
+  const bool is_read = take_list(context, count);
+  for (Dwarf_Unsigned i = 0; i < count && is_read; i++) {
     unsigned length, kind;
     Dwarf_Unsigned a, b, cooked_a, cooked_b;
     Dwarf_Bool unavailable;
@@ -189,7 +196,8 @@ static void add_old_list(const struct debug_context *context, uint64_t offset, s
   if (dwarf_get_ranges_b(context->dwarf, offset, NULL, &actual, &ranges, &count, &size, NULL) !=
       DW_DLV_OK)
     return;
-  for (Dwarf_Signed i = 0; i < count; i++)
+  const bool is_read = take_list(context, (uint64_t)count);
+  for (Dwarf_Signed i = 0; i < count && is_read; i++)
     if (ranges[i].dwr_type == DW_RANGES_ADDRESS_SELECTION)
       base = ranges[i].dwr_addr2;
     else if (ranges[i].dwr_type == DW_RANGES_ENTRY)
@@ -223,7 +231,8 @@ void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struc
   Dwarf_Half form;
   enum Dwarf_Form_Class class;
   if (dwarf_attr(die, DW_AT_ranges, &ranges, NULL) == DW_DLV_OK) {
-    add_ranges(context, ranges, spans, item);
+    if (*context->problem->text == 0)
+      add_ranges(context, ranges, spans, item);
     dwarf_dealloc_attribute(ranges);
   } else if (low_address(die, context->unit, &low) &&
              dwarf_highpc_b(die, &high, &form, &class, NULL) == DW_DLV_OK) {

@@ -8,6 +8,7 @@
 #ifndef STACKPACK_DEBUG_ENTRY_H
 #define STACKPACK_DEBUG_ENTRY_H
 
+#include "tool/image/budget.h"
 #include "tool/source/spans.h"
 
 #include <libdwarf.h>
@@ -16,12 +17,14 @@
 /* The unit that entries belong to, in the program's own debug information. */
 struct debug_context {
   Dwarf_Debug dwarf;
-  Dwarf_Debug entries;  /* has the entries: of a split unit another one */
-  Dwarf_Debug shared;   /* has entries that dwz moved to another file; NULL: none */
-  Dwarf_Die unit;       /* its first entry */
-  Dwarf_Half version;   /* of DWARF */
-  uint64_t low_address; /* the base of offsets */
-  uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
+  Dwarf_Debug entries;     /* has the entries: of a split unit another one */
+  Dwarf_Debug shared;      /* has entries that dwz moved to another file; NULL: none */
+  Dwarf_Die unit;          /* its first entry */
+  Dwarf_Half version;      /* of DWARF */
+  uint64_t low_address;    /* the base of offsets */
+  uint64_t ranges_base;    /* where ranges of split entries start, DWARF 4; else 0 */
+  struct budget *lists;    /* of ranges: */
+  struct problem *problem; /* more is left out, and told here */
 };
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Debug shared, Dwarf_Die unit);
 

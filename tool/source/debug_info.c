@@ -16,11 +16,20 @@ struct debug_info {
   struct debug_unit *units; /* owned */
   size_t unit_count, unit_capacity;
   struct spans spans; /* of units */
+  struct budget lists;
+  struct problem *problem; /* of these */
   struct source_frame frames[SOURCE_FRAMES_MOST];
   char *missing; /* see debug_info_missing; owned */
 };
 
 /* ---- Units ---- */
+
+static struct debug_context context_of(struct debug_info *info, Dwarf_Die die) {
+  struct debug_context context = debug_context_of(info->object.dwarf, info->object.shared, die);
+  context.lists = &info->lists;
+  context.problem = info->problem;
+  return context;
+}
 
 /* DWARF 5 has the ID of a split unit in the header, earlier forms in an attribute (GNU's). */
 static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
@@ -30,8 +39,7 @@ static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
 }
 
 static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
-  const struct debug_context context =
-      debug_context_of(info->object.dwarf, info->object.shared, die);
+  const struct debug_context context = context_of(info, die);
   struct debug_unit unit = {.split_id = id};
   find_split_id(die, context.version, &unit.split_id);
   if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
@@ -109,6 +117,7 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
   if (die != NULL) {
     context.entries = object.dwarf;
+    context.lists->size += object.size;
     debug_unit_read_scopes(unit, &context, die);
     dwarf_dealloc_die(die);
   }
@@ -138,7 +147,7 @@ static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   unit->is_loaded = true;
   if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
     return;
-  const struct debug_context context = debug_context_of(dwarf, info->object.shared, die);
+  const struct debug_context context = context_of(info, die);
   const char *folder = debug_entry_text(die, DW_AT_comp_dir);
   unit->folder = folder == NULL ? NULL : strdup(folder);
   debug_unit_read_lines(unit, &info->object, die);
@@ -152,6 +161,8 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
   struct debug_info *info = calloc(1, sizeof *info);
   if (!debug_object_open(&info->object, path, false, problem))
     return NULL; /* and the reader ends */
+  info->lists = budget_open("ranges in debug information", info->object.size);
+  info->problem = problem;
   add_units(info);
   return info;
 }

@@ -35,7 +35,7 @@ struct source_frames {
 struct debug_info;
 
 /* Opens the debug information in a file. NULL if it is unusable: then *problem has the reason. It
- * lasts until the process ends. */
+ * lasts until the process ends, and *problem, too: it may also be told there what is found later. */
 struct debug_info *debug_info_open(const char *path, struct problem *problem);
 
 /* Finds the frames of an address. */

@@ -30,10 +30,13 @@ static void ignore_error(Dwarf_Error error, Dwarf_Ptr context) {
   (void)context;
 }
 
-static int open_dwarf(int file, unsigned group, Dwarf_Debug *dwarf) {
+static uint64_t size_of(int file) {
   struct stat status;
-  if (fstat(file, &status) == 0)
-    budget_memory((uint64_t)status.st_size);
+  return fstat(file, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+static int open_dwarf(int file, unsigned group, Dwarf_Debug *dwarf) {
+  budget_memory(size_of(file));
 #ifdef DW_LIBDWARF_VERSION
   return dwarf_init_b(file, group, ignore_error, NULL, dwarf, NULL);
 #else
@@ -218,6 +221,7 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
   object->file = readable(file, problem);
   if (object->file < 0)
     return false;
+  object->size = size_of(object->file);
   object->elf = elf_begin(object->file, ELF_C_READ, NULL);
   dwarf_set_reloc_application(0); /* a linker has done that */
   if (open_dwarf(object->file, is_split ? DW_GROUPNUMBER_DWO : DW_GROUPNUMBER_ANY,

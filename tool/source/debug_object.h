@@ -19,6 +19,7 @@
 struct debug_object {
   Dwarf_Debug dwarf;  /* NULL: not open */
   int file;           /* libdwarf reads it later on */
+  uint64_t size;      /* of this file */
   Elf *elf;           /* the same file */
   Dwarf_Debug shared; /* of the entries that dwz moved to another file; NULL: none */
   int shared_file;

@@ -28,7 +28,7 @@ struct exchange {
   size_t count;
   bool wants_unit; /* of the first one, not the frames */
   /* The answers: their items and texts are below. */
-  struct problem problem; /* if there is a text, opening the debug information has failed */
+  struct problem problem; /* if there is a text, the debug information is unusable */
   const char *missing;    /* see debug_info_missing */
   const char *unit;
   struct source_frames frames[QUESTIONS_MOST];
@@ -215,8 +215,8 @@ static bool ask(struct source *source, const uint64_t *addresses, size_t count, 
   exchange->count = count < QUESTIONS_MOST ? count : QUESTIONS_MOST;
   memcpy(exchange->addresses, addresses, exchange->count * sizeof *addresses);
   exchange->wants_unit = wants_unit;
-  source->is_broken =
-      !tell(source->socket) || !await_answer(source) || (!wants_unit && exchange->answered == 0);
+  source->is_broken = !tell(source->socket) || !await_answer(source) ||
+                      *exchange->problem.text != 0 || (!wants_unit && exchange->answered == 0);
   if (!source->is_broken)
     tell_missing(source, exchange->missing);
   return !source->is_broken;
@@ -242,7 +242,10 @@ const char *source_find_unit(struct source *source, uint64_t address) {
 bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
 
 bool source_check(const struct source *source, struct problem *problem) {
-  return !source_is_broken(source) || problem_set(problem, "broken debug information");
+  if (!source_is_broken(source))
+    return true;
+  const char *text = source->exchange->problem.text;
+  return problem_set(problem, "%s", *text == 0 ? "broken debug information" : text);
 }
 
 void source_close(struct source *source) {
