@@ -113,11 +113,11 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
                               memory_order_acquire);
 }
 
-/* search.c. Goes to an image's next section of stack maps: by the section headers, or, where every
+/* raw_search.c. Goes to an image's next section of stack maps: by the section headers, or, where every
  * file lacks them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
-/* search.c. False if a loaded module is certain to have none, even with its file unread. */
+/* raw_search.c. False if a loaded module is certain to have none, even with its file unread. */
 bool raw_may_be_there(const struct elf_image *image);
 
 /* table.c: the facts about a record's frame. */

@@ -2,8 +2,8 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table after it: a few reads, and it is
- * open. A module without the note may have a raw section, which the program headers leave out. For
- * most modules memory proves that they have none: see search.c. In the others, only the section
+ * open. A module that lacks the note may have a raw section, which the program headers leave out. For
+ * most modules memory proves that they lack one: see raw_search.c. In the others, only the section
  * headers in the module's file have its place, if there is one.
  *
  * A module is looked at once. The loader counts how many it has loaded and unloaded: while none was
@@ -11,10 +11,10 @@
  * there is no work.
  *
  * But the file of the module's name may be another one: it was replaced, packed or deleted since,
- * the name is relative and the folder another one, or it can't be opened. So memory counts. A file
+ * the name is relative and the folder another one, or opening it fails. So memory counts. A file
  * is believed if its program headers, its notes (with the build ID) and its index of functions are
  * equal to memory's; then it has the stack maps' address, and they are read there. Without such a
- * file, they are searched for: see search.c.
+ * file, they are searched for: see raw_search.c.
  *
  * A module with unreadable or broken stack maps gets a slot, too. Look-ups in it say
  * STACKPACK_CORRUPT: STACKPACK_NOT_MANAGED would lose roots.
@@ -25,7 +25,7 @@
  * Readers that could meet a module that is being unloaded count themselves in and out
  * (stackpack_enter).
  *
- * Code that the loader doesn't know has no slot: see ranges.h.
+ * Code outside the loader's list lacks a slot: see ranges.h.
  */
 #include "elf/elf_file.h"
 #include "elf/note.h"
@@ -91,7 +91,7 @@ struct search {
 
 static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
 
-/* A module as an image without a file. *is_whole is false if some of its segments have no room in
+/* A module as an image, from memory alone. *is_whole is false if some of its segments have no room in
  * it. */
 static struct elf_image image_of(const struct dl_phdr_info *info, bool *is_whole) {
   struct elf_image image = {.header = {.e_machine = THIS_MACHINE, .e_phnum = info->dlpi_phnum},
@@ -233,7 +233,7 @@ static bool is_plain(const struct process_overlay *process, uint64_t start) {
   return false;
 }
 
-/* Without memory, the module is looked at again. */
+/* If memory runs out, the module is looked at again. */
 static void add_plain(struct process_overlay *process, uint64_t start) {
   (void)ARRAY_ADD(process->plain, process->plain_count, process->plain_capacity, start);
 }
@@ -431,7 +431,7 @@ static void mark_all(struct process_overlay *process, bool seen) {
     module_of(process, i)->seen = seen;
 }
 
-/* Adds the modules that have no slot. `subs`: the loader's count, when the others were last looked
+/* Adds the modules that lack a slot. `subs`: the loader's count, when the others were last looked
  * at. */
 static enum stackpack_error add_modules(struct process_overlay *process, uint64_t subs) {
   struct search search = {.process = process};

@@ -1,4 +1,4 @@
-/* search.c - finds stack maps in a loaded module by their form, where no file has their place.
+/* raw_search.c - finds stack maps in a loaded module by their form, where no file has their place.
  *
  * Section headers aren't loaded. If the module's file is unreadable, another one by now, or has
  * lost its section headers, the place of .llvm_stackmaps is unknown; and a linker script may have
@@ -137,7 +137,7 @@ static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
   return false;
 }
 
-/* Whether an address is in none of the module's segments. */
+/* Whether an address is outside all of the module's segments. */
 static bool is_elsewhere(const struct elf_image *image, uint64_t address) {
   enum { FIRST_PAGE = 4096, USER_BITS = 56 };
   for (unsigned i = 0; i < image->load_count; i++) {
