@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const survey_whys[WHYS] = {"pairs", "derived", "live_sets", "slots"};
+const char *const survey_columns[COLUMNS] = {"pairs", "derived", "live_sets", "slots"};
 
 static void add(struct survey_values *values, uint64_t value) {
   (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
@@ -55,8 +55,8 @@ static void measure_record(struct survey *survey, const struct safepoint *record
   add(&measures[SURVEY_SLOTS].values, distinct(space));
   add(&measures[SURVEY_PAIRS].values, pairs);
   add(&measures[SURVEY_DERIVED].values, derived);
-  survey->whys[record->function][WHY_PAIRS] += pairs;
-  survey->whys[record->function][WHY_DERIVED] += derived;
+  survey->columns[record->function][COLUMN_PAIRS] += pairs;
+  survey->columns[record->function][COLUMN_DERIVED] += derived;
 }
 
 static void measure_functions(struct survey *survey) {
@@ -95,8 +95,8 @@ static void measure_live_sets(struct survey *survey, struct survey_values *space
     add_slots(&slots, table, (uint32_t)space->items[i]);
     if (i + 1 == space->count || space->items[i + 1] >> 32 != function) {
       add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
-      survey->whys[function][WHY_LIVE_SETS] = run;
-      survey->whys[function][WHY_SLOTS] = distinct(&slots);
+      survey->columns[function][COLUMN_LIVE_SETS] = run;
+      survey->columns[function][COLUMN_SLOTS] = distinct(&slots);
       slots.count = 0;
       run = 0;
     }
@@ -119,7 +119,7 @@ void survey_measure(struct survey *survey) {
   const struct safepoints *table = &survey->opened.program.loaded.table;
   struct survey_values space = {0};
   bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
-  survey->whys = calloc((size_t)table->function_count + 1, sizeof *survey->whys);
+  survey->columns = calloc((size_t)table->function_count + 1, sizeof *survey->columns);
   memcpy(survey->distributions, empty, sizeof empty);
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];

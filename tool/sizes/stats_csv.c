@@ -21,15 +21,15 @@ static void csv_row(const struct survey *survey, const char *unit, const char *n
   if (survey->has_raw)
     printf("%" PRIu64, row->raw / 8);
   printf(",%.3f", (double)row->packed / 8);
-  for (unsigned i = 0; i < WHYS; i++)
-    printf(",%" PRIu64, row->why[i]);
+  for (unsigned i = 0; i < COLUMNS; i++)
+    printf(",%" PRIu64, row->columns[i]);
   printf("\r\n");
 }
 
 void stats_csv_titles(void) {
   printf("file,unit,function,address,records,raw,packed");
-  for (unsigned i = 0; i < WHYS; i++)
-    printf(",%s", survey_whys[i]);
+  for (unsigned i = 0; i < COLUMNS; i++)
+    printf(",%s", survey_columns[i]);
   printf("\r\n");
 }
 

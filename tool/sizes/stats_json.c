@@ -31,8 +31,8 @@ static json_t *row(const struct survey *survey, const struct survey_row *row, js
   json_object_set_new(object, "records", number(row->records));
   json_object_set_new(object, "raw", survey->has_raw ? size(row->raw) : json_null());
   json_object_set_new(object, "packed", size(row->packed));
-  for (unsigned i = 0; i < WHYS; i++)
-    json_object_set_new(object, survey_whys[i], number(row->why[i]));
+  for (unsigned i = 0; i < COLUMNS; i++)
+    json_object_set_new(object, survey_columns[i], number(row->columns[i]));
   return object;
 }
 

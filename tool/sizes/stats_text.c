@@ -71,8 +71,8 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
-static const char *const why_titles[WHYS] = {"pairs", "derived", "sets", "slots"};
-static const int why_widths[WHYS] = {7, 7, 5, 5};
+static const char *const column_titles[COLUMNS] = {"pairs", "derived", "sets", "slots"};
+static const int column_widths[COLUMNS] = {7, 7, 5, 5};
 
 static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
                       const char *indent) {
@@ -80,8 +80,8 @@ static void print_row(const struct survey *survey, const struct survey_row *row,
   if (survey->has_raw)
     printf(" %10" PRIu64, row->raw / 8);
   printf(" %10.1f %6.1f", (double)row->packed / 8, percent(row->packed, survey->packed.bits));
-  for (unsigned i = 0; i < WHYS; i++)
-    printf(" %*" PRIu64, why_widths[i], row->why[i]);
+  for (unsigned i = 0; i < COLUMNS; i++)
+    printf(" %*" PRIu64, column_widths[i], row->columns[i]);
   printf("  %s", indent);
   print_name(name);
 }
@@ -122,8 +122,8 @@ static void print_rows(const struct survey *survey, const char *title,
   if (survey->has_raw)
     printf(" %10s", "raw");
   printf(" %10s %6s", "packed", "%");
-  for (unsigned i = 0; i < WHYS; i++)
-    printf(" %*s", why_widths[i], why_titles[i]);
+  for (unsigned i = 0; i < COLUMNS; i++)
+    printf(" %*s", column_widths[i], column_titles[i]);
   printf("  %s\n", title);
   for (uint32_t i = 0; i < count && i < top; i++) {
     print_row(survey, &rows[i], survey_name(&rows[i], text), "");

@@ -43,8 +43,8 @@ void survey_add(struct survey_row *sum, const struct survey_row *row) {
   sum->records += row->records;
   sum->raw += row->raw;
   sum->packed += row->packed;
-  for (unsigned i = 0; i < WHYS; i++)
-    sum->why[i] += row->why[i];
+  for (unsigned i = 0; i < COLUMNS; i++)
+    sum->columns[i] += row->columns[i];
 }
 
 struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
@@ -104,7 +104,7 @@ static void list_functions(struct survey *survey) {
         .raw = survey->has_raw ? survey->raw.functions[i] : 0,
         .packed = survey->packed.functions[i],
     };
-    memcpy(survey->functions[i].why, survey->whys[i], sizeof survey->whys[i]);
+    memcpy(survey->functions[i].columns, survey->columns[i], sizeof survey->columns[i]);
   }
   shorten_units(survey);
 }
@@ -280,7 +280,7 @@ static bool survey_loaded(struct survey *survey, const struct survey_options *op
 void survey_close(struct survey *survey) {
   for (unsigned i = 0; i < SURVEY_MEASURES; i++)
     free(survey->distributions[i].values.items);
-  free(survey->whys);
+  free(survey->columns);
   free(survey->functions);
   free(survey->units);
   sizes_free(&survey->raw);

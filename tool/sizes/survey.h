@@ -12,9 +12,11 @@
 #include "tool/sizes/sizes.h"
 #include "tool/sizes/units.h"
 
-/* What makes a function large: of its statepoints' pairs; slots and live sets are distinct ones. */
-enum survey_why { WHY_PAIRS, WHY_DERIVED, WHY_LIVE_SETS, WHY_SLOTS, WHYS };
-extern const char *const survey_whys[WHYS]; /* their names: pairs, derived, live_sets, slots */
+/* The columns after the sizes, the same for functions and units: counts that explain a size. Pairs
+ * are those of the statepoints; slots and live sets are distinct ones. measures.c counts them and
+ * has their names for JSON and CSV; stats_text.c has titles and widths, report_page.js its own. */
+enum survey_column { COLUMN_PAIRS, COLUMN_DERIVED, COLUMN_LIVE_SETS, COLUMN_SLOTS, COLUMNS };
+extern const char *const survey_columns[COLUMNS]; /* the names */
 
 /* A function, or a compilation unit. Sizes are in bits. */
 struct survey_row {
@@ -26,7 +28,7 @@ struct survey_row {
   uint64_t frame_size;
   uint32_t functions, records;
   uint64_t raw, packed;
-  uint64_t why[WHYS]; /* of a unit: the sums of its functions' */
+  uint64_t columns[COLUMNS]; /* of a unit: the sums of its functions' */
 };
 
 /* Sorted values: of each record, or of each function. */
@@ -70,7 +72,7 @@ struct survey {
   uint32_t records; /* that are packed; raw are these, and the dropped ones */
   uint64_t allocas, deopt, live_outs;
   uint32_t live_sets, locations; /* distinct ones that the records have */
-  uint64_t (*whys)[WHYS];        /* by function in the table of safepoints; owned */
+  uint64_t (*columns)[COLUMNS];  /* by function in the table of safepoints; owned */
   uint32_t repeats;              /* records with the live set of the one before */
   struct drop drop;              /* records is 0 without a policy */
 
@@ -113,7 +115,7 @@ int survey_compare_text(const char *a, const char *b);
 
 /* Adds the sizes and counts of a row to a sum. */
 void survey_add(struct survey_row *sum, const struct survey_row *row);
-/* The sum of the unlisted rows: [top, count), and those that the filter left out. */
+/* The sum of the unlisted rows: [top, count), and those outside the filter. */
 struct survey_row survey_others(const struct survey *survey, const struct survey_row *rows,
                                 uint32_t count, uint32_t top);
 
