@@ -13,8 +13,9 @@
  *   exceptions         of their records
  *   details            a compressed block: of its records
  *
- * The share of a record is given to its function. Location classes, global roots, entries of leaves
- * without records, and the starts and references of gaps belong to no function.
+ * The share of a record is given to its function. Location classes, global roots, frames, source
+ * positions, entries of leaves without records, and the starts and references of gaps are the rest of
+ * their parts. A part of the table that is missing here makes check_parts refuse the table.
  */
 #include "format/array.h"
 #include "format/packed_details.h"
