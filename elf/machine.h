@@ -17,7 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Types of relocations. */
+/* The types of relocations that stack maps have: dynamic ones in a linked file (elf_image.c), and
+ * those of the objects that are split (tool/split/maps.c). The tables of all other types are in
+ * tool/objects/relocate.c, for an object's data, and in tool/code/code_NAME.c, for the call
+ * graph. */
 struct machine_relocations {
   uint32_t none;
   uint32_t relative; /* the addend, relative to where the file is loaded */
