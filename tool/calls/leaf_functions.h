@@ -27,7 +27,8 @@ enum leaf_library {
 
 /* Functions with the same reason for calling no function of the program. Words are separated by
  * blanks; a star at the end matches any further text. If the program uses any of the functions in
- * `unless`, the reason is void. */
+ * `unless`, the reason is void. A new function gets into the group whose reason, memory and `unless`
+ * hold for it in all supported C libraries, once: the first group with a name counts. */
 struct leaf_group {
   enum leaf_library library;
   enum leaf_memory memory;
@@ -39,7 +40,7 @@ enum leaf_occasion {
   LEAF_AT_EXIT = 1,
   LEAF_AT_QUICK_EXIT = 2,
   LEAF_AT_ABORT = 4, /* handlers of SIGABRT */
-  LEAF_AT_ONCE = 8,  /* at once, and only then; with no other function of the program */
+  LEAF_AT_ONCE = 8,  /* at once, and only then: the program's only function that is called */
 };
 
 /* The function that a function of the C library calls, and when: the argument of that number; or,
@@ -51,12 +52,12 @@ struct leaf_callback {
 };
 struct leaf_callback leaf_callback(const char *name);
 
-/* The occasions on which a function of the C library calls the functions registered for them, and
- * otherwise none of the program's. */
+/* The occasions at which a function of the C library calls the functions registered for them,
+ * and only these of the program's. */
 uint8_t leaf_occasions(const char *name);
 
 /* With any of these, more may run at an end than the file registers: libraries may be loaded, or
- * functions found by name; and streams, which are written then, may be the program's own, as may
+ * functions found by name; and streams are written then: they may be the program's own, as may
  * printf's conversions. */
 #define LEAF_LOADERS "dlopen dlmopen dlsym dlvsym"
 #define LEAF_PRINTF_HOOKS                                                                          \
@@ -71,14 +72,14 @@ uint8_t leaf_occasions(const char *name);
   "__sanitizer_free_hook __sanitizer_report_error_summary __asan_on_error __ubsan_on_report "      \
   "__tsan_on_report __tsan_on_finalize"
 
-/* The functions by which a program may set a signal handler: those for that purpose, and those that
- * can make any system call. */
+/* A program may set a signal handler by these: functions for that purpose, and functions that can
+ * make any system call. */
 #define LEAF_SIGNAL_FUNCTIONS                                                                      \
   "signal sigaction __sigaction sigset sigvec ssignal sysv_signal __sysv_signal bsd_signal"
 #define LEAF_SYSTEM_CALL "syscall"
 #define LEAF_HANDLER_SETTERS LEAF_SIGNAL_FUNCTIONS " " LEAF_SYSTEM_CALL
 
-/* And those by which it may make another stack: then a jump back may leave this one waiting. */
+/* And it may make another stack by these: then a jump back may leave this one waiting. */
 #define LEAF_STACK_MAKERS "makecontext setcontext swapcontext sigaltstack clone"
 
 extern const struct leaf_group leaf_groups[];
