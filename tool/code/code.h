@@ -1,11 +1,14 @@
-/* code.h - the call graph's queries about an architecture's instructions. Each architecture has a
- * file.
+/* code.h - instructions as operations, for the call graph and for frames without unwind tables. Each
+ * architecture has a file.
  *
- * There are two queries. The first is for every instruction of a program: its length, its target,
- * and the addresses that it names; an architecture answers it as fast as it can. The second is only
- * for functions with computed jumps: the registers' values, as far as they decide whether a jump
- * goes through a table of the compiler's. It is answered one instruction at a time, by changing a
- * struct code_state.
+ * There are two queries. `decode` is for every instruction of a program: its length, its target, the
+ * addresses that it names, and its effects on the stack (struct code_stack); an architecture answers
+ * it as fast as it can. `follow` is only for functions with computed jumps: the registers' values,
+ * as far as they decide whether a jump goes through a table of the compiler's. It is answered one
+ * instruction at a time, by changing a struct code_state.
+ *
+ * A decoder names an upper bound of the effects. A form that it lacks is CODE_INVALID: the function
+ * with it is undecodable, and calls everything.
  */
 #ifndef STACKPACK_CODE_H
 #define STACKPACK_CODE_H
@@ -54,7 +57,7 @@ enum code_link {
 };
 
 struct code_stack {
-  int32_t growth;   /* of the stack, in bytes; CODE_STACK_LOST: it is somewhere else */
+  int32_t growth;   /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
   int32_t offset;   /* of the memory that is used, from a register after the instruction */
   int32_t size;     /* of that memory, in bytes */
   uint8_t base;     /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
@@ -70,9 +73,10 @@ struct code_stack {
   uint8_t link;        /* enum code_link */
   bool reads_link;     /* something else than a return, or a store that saves it, reads it */
   int32_t link_offset;
-  uint8_t
-      handed; /* enum code_stack_base: something else becomes of this register; others may use, */
-  int32_t handed_offset, handed_size; /* from there, this memory */
+  /* enum code_stack_base: another register, or memory, gets a value made of this one. Others may then
+   * use `handed_size` bytes of memory, at `handed_offset` from it. */
+  uint8_t handed;
+  int32_t handed_offset, handed_size;
 };
 
 /* Where instructions are too short for an address, two of them make it: one has its upper part, for
@@ -289,7 +293,7 @@ struct code_architecture {
    * this. */
   uint8_t stack_register;
   uint8_t entry_offset;
-  uint32_t lost;                   /* caller-saved registers: register n is bit n */
+  uint32_t lost;                   /* registers that a call may change: register n is bit n */
   uint8_t result;                  /* the register for its result */
   uint8_t link_register;           /* if there is one */
   uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order, */
