@@ -63,6 +63,21 @@
 #include "tool/image/image.h"
 #include "tool/image/names.h"
 
+/* Words of the files of the graph:
+ *
+ *   to take      to find that something refers to a function's address (enum taken)
+ *   to name      of an instruction: to have an address in it, or to compute it from constants
+ *   landing      a place in the middle of a function: the target of another's jump, or of an exception
+ *   part         of a function: code with a start of its own that is entered with the function's
+ *                frame on the stack, such as `f.cold`. (The parts of parts.h are those of addresses.)
+ *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
+ *   level        of a place: stack and registers are as at the function's start (MARK_LEVEL)
+ *   odd          of a return, or a jump: it may go elsewhere than the function's caller (stack.h)
+ *   stub         code of the procedure linkage table that jumps to a symbol
+ *   registered   of a function: given to one such as atexit, to be called later (registered.c)
+ *   occasion     when registered functions are called (enum leaf_occasion)
+ */
+
 enum call_kind {
   CALL_NONE, /* while the graph is built */
   CALL_DIRECT,
@@ -83,7 +98,7 @@ struct call {
   bool is_settled;  /* another call at the same place has all functions that its target calls */
   bool is_followed; /* the caller's other calls include its target's calls (helpers.h) */
   bool is_system;   /* of the operating system */
-  bool is_noted;    /* its callback, at once or later, was resolved */
+  bool is_noted;    /* its callee's callback, at once or later, was resolved (registered.c) */
   bool is_loaded;   /* its pointer is loaded from memory unchanged */
   bool is_through;  /* by a register, which has the target's address after straight-line code */
 };
@@ -108,7 +123,7 @@ struct graph_function {
   bool is_undecodable;
   bool is_data;           /* it is skipped, and undecodable only if it is entered */
   bool has_computed_jump; /* by a register or memory, of any kind */
-  bool names_code;        /* it names another function's address, or its own, */
+  bool names_code;        /* it names the address of a function, also its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
@@ -209,15 +224,16 @@ struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
   size_t call_capacity;
-  struct call *later; /* calls that were found when their functions' were complete */
+  struct call *later; /* to be merged into `calls`, which has those of all functions already */
   size_t later_count, later_capacity;
   uint64_t *landings; /* targets in the middle of functions: of jumps, calls and exceptions */
   size_t landing_count, landing_capacity;
   struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */
   struct code_ranges open;   /* any address in these may be made (parts.h); merged by escapes.c */
-  uint32_t *untaken; /* by function: one at or after it, up to which all are taken; NULL: unused */
-  uint64_t global;   /* the global pointer's value; 0: unknown */
-  uint32_t lost;     /* registers that some function changes though calls preserve them */
+  /* By function: all from it up to this one are taken, so that ranges skip them; NULL: unused. */
+  uint32_t *untaken;
+  uint64_t global; /* the global pointer's value; 0: unknown */
+  uint32_t lost;   /* registers that some function changes though calls preserve them */
   /* A function, or a word, from which others may make the address of any code, and call it;
    * or 0. */
   uint64_t hands_over;
