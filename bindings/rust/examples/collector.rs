@@ -1,5 +1,5 @@
 //! A collector that moves every object at every allocation, for the managed code of samples/builds/managed.ll. Its
-//! output is samples/builds/collector.c's.
+//! output is samples/builds/collector.c's. It is of edition 2021, for Rust 1.63 and newer.
 
 use std::arch::global_asm;
 use std::sync::atomic::{AtomicUsize, Ordering};
