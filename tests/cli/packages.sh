@@ -23,7 +23,18 @@ for package in stackpack libstackpack0 libstackpack-dev; do
 done
 lintian --allow-root --profile=debian --fail-on=error,warning "stackpack-$version"/build/deb/*.changes >lintian.log 2>&1 ||
   { cat lintian.log >&2; fail "lintian finds something"; }
-dpkg-deb --fsys-tarfile "stackpack-$version"/build/deb/libstackpack-dev_*.deb | tar -x --wildcards '*.a'
+unpacked() { # PACKAGE: its files, here
+  dpkg-deb --fsys-tarfile "stackpack-$version/build/deb/$1_${version}_"*.deb | tar -x
+}
+unpacked stackpack
+unpacked libstackpack-dev
+# What stackpack(3) names.
+for file in libstackpack-dev/doc/tutorial.md libstackpack-dev/examples/builds/collector.c; do
+  [[ -n $(compgen -G "usr/share/doc/$file*") ]] || fail "no $file"
+done
 for archive in usr/lib/*/*.a; do
   ! readelf --section-headers --wide "$archive" | grep -q '\.debug_' || fail "$archive has debug information"
 done
+command -v zsh >/dev/null || skip "no zsh"
+folder=$(dirname "$(find usr -name _stackpack)")
+zsh -fc 'print -l $fpath' | grep -qxF "/$folder" || fail "zsh doesn't look in /$folder"
