@@ -135,7 +135,7 @@ check_riscv64() {
   check dropped "saved on one of two ways" "beqz a0, 1f; $save; call helper; $load; 1: ret"
   check dropped "two returns" "$save; beqz a0, 1f; call helper; $load; ret; 1: li a0, 1; $load; ret"
   check dropped "a loop" "$save; 1: call helper; addi a0, a0, -1; bnez a0, 1b; $load; tail helper"
-  # Shared prologues and epilogues (-msave-restore): see tool/calls/helpers.c.
+  # Shared prologues and epilogues (-msave-restore): see tool/flow/helper.h.
   local stores='addi sp, sp, -32; li t1, 1; sd s1, 8(sp); j 1f; 1: sd s0, 16(sp); sd ra, 24(sp); slli t1, t1, 4; sub sp, sp, t1' back='jr t0'
   local loads='addi sp, sp, 16; ld s1, 8(sp); ld s0, 16(sp); ld ra, 24(sp); addi sp, sp, 32' uses='mv s0, a0; mv s1, a0; call helper'
   shared() { # STORES LOADS

@@ -18,14 +18,13 @@ struct area {
   bool is_linkage;     /* a procedure linkage table */
   bool is_start_table; /* of functions that run when the file is loaded or unloaded */
   bool is_constant;    /* only the dynamic linker writes to it */
-  uint8_t *marks[3];   /* the last one for code alone */
+  uint8_t *marks[2];
 };
 
 enum {
   /* of code */
   MARK_INSTRUCTION = 0, /* an instruction starts here */
   MARK_FUNCTION = 1,    /* a function starts here */
-  MARK_LEVEL = 2,       /* stack and registers are here as at the function's start */
   /* of data */
   MARK_BASE = 0, /* some code or word has this address */
   MARK_USED = 1, /* the same, or some code uses the memory there */

@@ -232,11 +232,12 @@ static bool build(struct graph_builder *builder, const struct image *image,
   struct trace trace = trace_begin("calls");
   functions_find(builder, image, table);
   end_pass(&trace, builder->graph, "functions_find");
+  if (!landings_read(builder, image, problem))
+    return false;
+  end_pass(&trace, builder->graph, "landings_read");
   sweep(builder, image);
   end_pass(&trace, builder->graph, "sweep");
-  if (!landings_find(builder, image, problem))
-    return false;
-  end_pass(&trace, builder->graph, "landings_find");
+  landings_add(builder);
   indirect_calls_resolve(builder);
   end_pass(&trace, builder->graph, "indirect_calls_resolve");
   registered_note(builder);
@@ -291,6 +292,8 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.namings);
   free(builder.later);
   free(builder.landings);
+  free(builder.pads);
+  free(builder.pad_landings);
   free(builder.callbacks);
   free(builder.untaken);
   code_ranges_free(&builder.tables);

@@ -30,9 +30,9 @@
  *   - The caller calls the operating system only through functions.
  *   - Each return of the caller takes its own return address, untouched, as are those above it: its
  *     stack is as deep as at its start, by constants and the frame pointer alone, and the frame
- *     pointer has the value that it had at the start (stack.c); also where others enter it in its
- *     middle (sweep.c). Helpers that save and restore its registers are followed as a part of it
- *     (helpers.c).
+ *     pointer has the value that it had at the start (returns.c); also where others enter it in its
+ *     middle. Helpers that save and restore its registers are followed as a part of it
+ *     (tool/flow/helper.h).
  *   - The caller has no call or jump by a pointer; or the callee isn't address-taken. That needs
  *       - that no code computes its address (sweep.c, flow.c);
  *       - that no word of the program's, at any place, is the address, with or without a tag, or
@@ -96,7 +96,7 @@ struct call {
   bool is_jump;     /* it leaves no return address */
   bool is_inside;   /* it enters its target in the middle */
   bool is_settled;  /* another call at the same place has all functions that its target calls */
-  bool is_followed; /* the caller's other calls include its target's calls (helpers.h) */
+  bool is_followed; /* the caller's other calls include its target's calls (helper.h) */
   bool is_system;   /* of the operating system */
   bool is_noted;    /* its callee's callback, at once or later, was resolved (registered.c) */
   bool is_loaded;   /* its pointer is loaded from memory unchanged */
@@ -220,6 +220,12 @@ struct naming {
   uint64_t place;
 };
 
+/* Calls with a landing pad, where an exception lets a function go on. */
+struct landing_pad {
+  struct code_range function, calls;
+  uint64_t landing;
+};
+
 struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
@@ -228,6 +234,9 @@ struct graph_builder {
   size_t later_count, later_capacity;
   uint64_t *landings; /* targets in the middle of functions: of jumps, calls and exceptions */
   size_t landing_count, landing_capacity;
+  struct landing_pad *pads; /* by calls.start */
+  uint64_t *pad_landings;   /* the same, sorted */
+  size_t pad_count, pad_capacity;
   struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */
   struct code_ranges open;   /* any address in these may be made (parts.h); merged by escapes.c */
   /* By function: all from it up to this one are taken, so that ranges skip them; NULL: unused. */
@@ -250,16 +259,18 @@ struct parts graph_parts(const struct graph_builder *builder);
 /* Divides the code into functions. */
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
+/* Reads the unwinder's tables of landing pads. */
+bool landings_read(struct graph_builder *builder, const struct image *image,
+                   struct problem *problem);
 /* Decodes all functions for their calls, and marks the memory that they refer to. */
 void sweep(struct graph_builder *builder, const struct image *image);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
 /* Resolves calls of C library functions that call their arguments, at once or later. */
 void registered_note(struct graph_builder *builder);
-/* Finds the paths of exceptions; and, after all calls were found, the places that are patched at
- * run time. */
-bool landings_find(struct graph_builder *builder, const struct image *image,
-                   struct problem *problem);
+/* Adds the paths of exceptions; and, after all calls were found, the places that are patched at run
+ * time. */
+void landings_add(struct graph_builder *builder);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or exported to other files. */
 void escapes_find(struct graph_builder *builder, const struct image *image);

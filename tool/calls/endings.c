@@ -70,7 +70,7 @@ static void find_returns(struct endings *endings) {
 }
 
 /* Adds a call for each function that runs on into the next. */
-static void add_runs(struct endings *endings, const int32_t *depths) {
+static void add_runs(struct endings *endings) {
   const struct call_graph *graph = endings->builder->graph;
   for (uint32_t i = 0; i < graph->function_count; i++) {
     struct graph_function *function = &graph->functions[i];
@@ -82,7 +82,7 @@ static void add_runs(struct endings *endings, const int32_t *depths) {
       function->is_undecodable |= call == 0; /* into a gap */
       continue;
     }
-    const bool is_odd = endings->runs_on[i] == RUNS_ODDLY && depths[i] == 0 && depths[i + 1] == 0;
+    const bool is_odd = endings->runs_on[i] == RUNS_ODDLY;
     graph_add_later(endings->builder,
                     (struct call){.at = end - 1,
                                   .target = is_odd ? graph_everything(graph) : i + 1,
@@ -107,10 +107,10 @@ static void settle_doubts(struct endings *endings) {
   }
 }
 
-void endings_settle(struct endings *endings, const int32_t *depths) {
+void endings_settle(struct endings *endings) {
   find_returns(endings);
   settle_doubts(endings);
-  add_runs(endings, depths);
+  add_runs(endings);
   free(endings->returns);
   free(endings->last_calls);
   free(endings->runs_on);

@@ -27,8 +27,7 @@ struct endings {
 void endings_open(struct endings *endings, struct graph_builder *builder);
 /* If the call returns, the function's returns may go anywhere. */
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
-/* Finds the functions that return, adds the calls of those that run on, and frees all. `depths`: of
- * the stack at functions' starts; 0 except for parts of functions. */
-void endings_settle(struct endings *endings, const int32_t *depths);
+/* Finds the functions that return, adds the calls of those that run on, and frees all. */
+void endings_settle(struct endings *endings);
 
 #endif

@@ -11,6 +11,8 @@
  */
 #include "tool/calls/call_graph.h"
 
+#include "format/array.h"
+
 static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target) {
   const struct call_graph *graph = builder->graph;
   const uint32_t from = call_graph_function(graph, at);
@@ -27,22 +29,51 @@ static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target)
 
 /* Parts of a function are functions of their own in the graph: the landing pad is a successor of
  * both the function's start and its call. */
-static void add_landing(void *context, struct code_range function, struct code_range calls,
-                        uint64_t landing) {
-  struct graph_builder *builder = context;
+static void add_landing(struct graph_builder *builder, const struct landing_pad *pad) {
   const struct call_graph *graph = builder->graph;
-  uint32_t target = call_graph_function(graph, landing);
+  uint32_t target = call_graph_function(graph, pad->landing);
   if (target == (uint32_t)GRAPH_NO_NODE)
     target = graph_everything(graph);
-  else if (!area_is_marked(areas_find(&graph->areas, landing), MARK_INSTRUCTION, landing))
+  else if (!area_is_marked(areas_find(&graph->areas, pad->landing), MARK_INSTRUCTION, pad->landing))
     graph->functions[target].is_undecodable = true;
-  graph_add_landing(builder, landing);
-  add_way(builder, function.start, target);
-  add_way(builder, calls.start, target);
-  add_way(builder, calls.end - 1, target);
+  graph_add_landing(builder, pad->landing);
+  add_way(builder, pad->function.start, target);
+  add_way(builder, pad->calls.start, target);
+  add_way(builder, pad->calls.end - 1, target);
 }
 
-bool landings_find(struct graph_builder *builder, const struct image *image,
+void landings_add(struct graph_builder *builder) {
+  for (size_t i = 0; i < builder->pad_count; i++)
+    add_landing(builder, &builder->pads[i]);
+}
+
+static void add_pad(void *context, struct code_range function, struct code_range calls,
+                    uint64_t landing) {
+  struct graph_builder *builder = context;
+  (void)ARRAY_ADD(builder->pads, builder->pad_count, builder->pad_capacity,
+                  (struct landing_pad){function, calls, landing});
+}
+
+static int compare_pads(const void *a, const void *b) {
+  const struct landing_pad *x = a, *y = b;
+  ORDER_BY(x, y, calls.start);
+  ORDER_BY(x, y, calls.end);
+  ORDER_BY(x, y, landing);
+  return 0;
+}
+
+static void sort_pads(struct graph_builder *builder) {
+  const size_t count = builder->pad_count;
+  builder->pad_landings = calloc(count + 1, sizeof *builder->pad_landings);
+  if (count > 0)
+    qsort(builder->pads, count, sizeof *builder->pads, compare_pads);
+  for (size_t i = 0; i < count; i++)
+    builder->pad_landings[i] = builder->pads[i].landing;
+  if (count > 0)
+    qsort(builder->pad_landings, count, sizeof *builder->pad_landings, bits_compare_words);
+}
+
+bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem) {
   static const char *const names[] = {".eh_frame", ".gcc_except_table"};
   struct section_bytes bytes[2] = {0};
@@ -52,9 +83,11 @@ bool landings_find(struct graph_builder *builder, const struct image *image,
       bytes[i] = (struct section_bytes){image->bytes + section->header.sh_offset,
                                         section->header.sh_size, section->header.sh_addr};
   }
-  return eh_frame_landings(&bytes[0], &bytes[1], add_landing, builder) ||
-         problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
-                     names[1]);
+  if (!eh_frame_landings(&bytes[0], &bytes[1], add_pad, builder))
+    return problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
+                       names[1]);
+  sort_pads(builder);
+  return true;
 }
 
 static void add_patch(struct graph_builder *builder, uint64_t at) {

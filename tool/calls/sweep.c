@@ -9,7 +9,7 @@
  * function's jump enters between its instructions, or that has the address of such a place computed
  * elsewhere, or in data.
  *
- * A return that may take another address than the function's own return address (stack.h) is a call
+ * A return that may take another address than the function's own return address (returns.h) is a call
  * of everything; and so is a jump to another function that leaves something on the stack for that
  * one's return.
  *
@@ -20,8 +20,7 @@
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/calls/endings.h"
-#include "tool/calls/helpers.h"
-#include "tool/calls/stack.h"
+#include "tool/calls/returns.h"
 #include "tool/code/code.h"
 #include "tool/code/parts.h"
 
@@ -42,16 +41,12 @@ struct sweep {
   uint64_t *targets; /* of jumps within the function, to be compared with its instructions */
   size_t target_count, target_capacity;
 
-  bool *guesses; /* by function: some return would be odd if all guesses of depths were right */
   struct endings endings;
-  int32_t
-      *depths; /* by function: of the stack at its start, as unwind tables say: 0, but for parts */
-  struct stack_notes stack;
+  struct returns returns;
+  bool *
+      is_part; /* by function: unwind tables say that it starts with another stack than at a call */
   struct parts parts;
-  bool names_code; /* this instruction does */
-  uint64_t
-      *entries; /* in the middle of functions: others go there as if to a start, or name them */
-  size_t entry_count, entry_capacity;
+  bool names_code;    /* this instruction does */
   struct load *loads; /* of this function */
   size_t load_count, load_capacity;
   struct code_range zeros; /* a run of zero bytes, up to another byte, or the function's end */
@@ -65,12 +60,12 @@ static void add_target(struct sweep *sweep, uint64_t address) {
   (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
 }
 
-/* Control may come to the middle of another function. Parts of functions, and the code that they
- * return to, have other things on the stack. */
+/* Control may come to the middle of another function as if to its start. Parts of functions, and the
+ * code that they return to, have other things on the stack. */
 static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
   graph_add_landing(sweep->builder, address);
-  if (sweep->depths[sweep->function] == 0 && sweep->depths[function] == 0)
-    (void)ARRAY_ADD(sweep->entries, sweep->entry_count, sweep->entry_capacity, address);
+  if (!sweep->is_part[sweep->function] && !sweep->is_part[function])
+    returns_enter(&sweep->returns, address);
 }
 
 /* Whether it goes to the address in a register, as seen so far (parts.h). */
@@ -126,8 +121,10 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
     return;
   }
-  if (graph->functions[function].address != target)
+  if (graph->functions[function].address != target && instruction->kind == CODE_CALL)
     enter_at(sweep, function, target);
+  else if (graph->functions[function].address != target)
+    graph_add_landing(sweep->builder, target);
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
 
@@ -301,37 +298,11 @@ struct course {
   uint32_t code;      /* registers that may hold an address of code that is named here */
   uint32_t loaded;    /* registers that hold words of memory, loaded since the last jump to here */
   uint64_t loaded_at[CODE_REGISTERS];
-  struct stack stack;
 };
 
 static bool is_inside(const struct sweep *sweep, const struct code_instruction *instruction) {
   return instruction->target_kind == CODE_DIRECT &&
          instruction->target - sweep->start < sweep->end - sweep->start;
-}
-
-/* Whether a jump out of the function leaves more on the stack than the return address: then another
- * function returns to that. The parts of a function share a frame: one starts with the stack that
- * the jump to it leaves, and goes back into the middle of another. Calls leave it to none. */
-static bool leaves_oddly(struct sweep *sweep, const struct code_instruction *instruction,
-                         const struct course *course) {
-  const struct call_graph *graph = sweep->builder->graph;
-  const struct stack_depth *depth = &course->stack.depth;
-  const uint32_t to = instruction->target_kind == CODE_DIRECT
-                          ? call_graph_function(graph, instruction->target)
-                          : (uint32_t)GRAPH_NO_NODE;
-  const bool is_known = to != (uint32_t)GRAPH_NO_NODE;
-  const bool is_start = is_known && graph->functions[to].address == instruction->target;
-  const int32_t here = sweep->depths[sweep->function], there = is_known ? sweep->depths[to] : 0;
-  if (instruction->kind == CODE_CALL)
-    return there != 0;
-  if (there != 0)
-    return is_start && there != STACK_UNKNOWN_DEPTH && depth->certainty == STACK_EXACT &&
-           depth->bytes != there;
-  if (here == STACK_UNKNOWN_DEPTH || (here != 0 && is_known && !is_start))
-    return false;
-  return instruction->target_kind == CODE_COMPUTED
-             ? stack_leaves_oddly(&sweep->stack, &course->stack)
-             : stack_is_odd(&sweep->stack, &course->stack);
 }
 
 /* A return that takes another address from the stack than the function's own may go anywhere; and
@@ -394,27 +365,16 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     add_load(sweep, call, course->loaded_at[parts->from]);
 }
 
-/* A call or jump to a helper that was followed: the target of a jump returns. */
-static void add_helped(struct sweep *sweep, uint64_t at, const struct code_instruction *instruction,
-                       const struct course *course, uint32_t call) {
-  sweep->builder->graph->calls[call].is_followed = true;
-  if (instruction->kind == CODE_JUMP && stack_is_odd(&sweep->stack, &course->stack))
-    add_odd(sweep, at, instruction);
-}
-
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct course *course) {
   struct call_graph *graph = sweep->builder->graph;
   const uint32_t calls = graph->call_count;
-  bool is_followed = false;
-  const bool goes = instruction->kind == CODE_CALL || instruction->kind == CODE_JUMP ||
-                    instruction->kind == CODE_BRANCH;
   switch (instruction->kind) {
   case CODE_PADDING:
     return;
   case CODE_RETURN:
     sweep->endings.returns[sweep->function] = true;
-    if (stack_is_odd(&sweep->stack, &course->stack) || instruction->stack.growth != 0)
+    if (instruction->stack.growth != 0)
       add_odd(sweep, at, instruction);
     break;
   case CODE_CALL:
@@ -433,19 +393,6 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   note_pointer(sweep, at, course, instruction, calls);
   function->uses_code |= follow_registers(sweep, course, instruction);
   course->last = instruction->kind;
-  stack_follow(&sweep->stack, &course->stack, instruction);
-  if (goes && is_inside(sweep, instruction))
-    stack_jump(&sweep->stack, &course->stack, instruction->target, instruction->kind == CODE_CALL);
-  else if (goes && (is_followed =
-                        helper_follow(sweep->builder, &sweep->stack, &course->stack, instruction)))
-    add_helped(sweep, at, instruction, course, calls);
-  else if (goes && leaves_oddly(sweep, instruction, course))
-    add_odd(sweep, at, instruction);
-  if (instruction->kind == CODE_CALL && !is_followed)
-    stack_call(&course->stack);
-  if (instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
-      stack_has_more(&sweep->stack, &course->stack))
-    graph->calls[calls].target = graph_everything(graph);
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
@@ -460,14 +407,6 @@ static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
   return zeros->end == sweep->end;
 }
 
-/* Two paths to a place contradict each other: after a call that never returns, one is unreal. */
-static void doubt_return(struct sweep *sweep, const struct course *course) {
-  if (course->last == CODE_CALL && course->last_call != 0)
-    endings_doubt(&sweep->endings, sweep->function, course->last_call - 1);
-  else
-    sweep->stack.is_written = true;
-}
-
 /* Decodes from an address on, up to a decoded instruction, or the function's end. */
 static void decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
@@ -477,31 +416,31 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     parts_reset(&sweep->parts);
   course->code = course->loaded = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
-    struct code_instruction instruction;
+    struct code_instruction *instruction = unit_next(&sweep->returns.unit);
     const uint8_t *bytes = area->bytes + (at - area->address);
-    builder->architecture->decode(bytes, area->address + area->size - at, at, &instruction);
-    if (instruction.length > sweep->end - at) { /* the next function starts inside */
-      if (instruction.kind == CODE_PADDING)
+    if (instruction == NULL)
+      return;
+    builder->architecture->decode(bytes, area->address + area->size - at, at, instruction);
+    if (instruction->length > sweep->end - at) { /* the next function starts inside */
+      if (instruction->kind == CODE_PADDING)
         return;
-      instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
+      *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
     }
     /* Some linkers fill up with zeros, which are instructions by chance, and may end inside one. */
-    const bool may_fill = instruction.kind == CODE_INVALID || code_ends(course->last);
+    const bool may_fill = instruction->kind == CODE_INVALID || code_ends(course->last);
     if (may_fill && are_zero(sweep, bytes, at))
       return;
-    if ((has_parts && !parts_follow(&sweep->parts, &instruction, open_upper, sweep)) ||
-        (instruction.may_be_call && builder->graph->areas.may_have_short_calls))
+    if ((has_parts && !parts_follow(&sweep->parts, instruction, open_upper, sweep)) ||
+        (instruction->may_be_call && builder->graph->areas.may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
-    if (!stack_arrive(&sweep->stack, &course->stack, at, !code_ends(course->last)))
-      doubt_return(sweep, course);
-    if (instruction.kind == CODE_INVALID)
+    if (instruction->kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     else
       area_mark(area, MARK_INSTRUCTION, at);
-    if (stack_is_level(&course->stack))
-      area_mark(area, MARK_LEVEL, at);
-    add_instruction(sweep, at, &instruction, course);
-    at += instruction.length;
+    instruction->address = at;
+    unit_put(&sweep->returns.unit);
+    add_instruction(sweep, at, instruction, course);
+    at += instruction->length;
   }
   if (has_parts)
     parts_leave(&sweep->parts, open_upper, sweep);
@@ -520,25 +459,6 @@ static void check_loads(const struct sweep *sweep) {
   }
 }
 
-/* Adds the results that need the whole function: a call or jump by a pointer may go near the return
- * address in a function that reads that, and near another function in one that names its address;
- * and a return may turn out odd by later instructions. */
-static void add_late(struct sweep *sweep, uint64_t last) {
-  struct call_graph *graph = sweep->builder->graph;
-  const struct graph_function *function = &graph->functions[sweep->function];
-  const bool may_lead_anywhere = sweep->stack.is_read || function->names_code;
-  /* The return address may be handed to another function, which makes a pointer of it. A program's
-   * start has none. */
-  if (sweep->stack.is_read_surely && function->address != graph->linkage.entry)
-    sweep->builder->hands_over = function->address;
-  for (uint32_t i = function->first_call; may_lead_anywhere && i < graph->call_count; i++)
-    if (graph->calls[i].target == graph_anything(graph))
-      graph->calls[i].target = graph_everything(graph);
-  if (stack_was_odd(&sweep->stack) &&
-      (sweep->endings.returns[sweep->function] || graph->call_count > function->first_call))
-    add_odd(sweep, last, &(struct code_instruction){.kind = CODE_RETURN, .length = 1});
-}
-
 static void sweep_function(struct sweep *sweep, uint32_t number) {
   struct call_graph *graph = sweep->builder->graph;
   struct graph_function *function = &graph->functions[number];
@@ -551,43 +471,29 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   function->first_call = graph->call_count;
   if (function->is_data)
     return;
-  stack_open(&sweep->stack, &course.stack, function->address, sweep->depths[number]);
+  returns_begin(&sweep->returns, number);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
   decode_from(sweep, sweep->start, &course);
-  sweep->endings.runs_on[number] =
-      code_ends(course.last)                                                   ? ENDS
-      : course.last != CODE_CALL && stack_is_odd(&sweep->stack, &course.stack) ? RUNS_ODDLY
-                                                                               : RUNS_ON;
+  sweep->endings.runs_on[number] = code_ends(course.last) ? ENDS : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    struct course side = {.last = CODE_OTHER,
-                          .stack.depth = sweep->stack.depths[sweep->targets[i] - sweep->start]};
+    struct course side = {.last = CODE_OTHER};
     decode_from(sweep, sweep->targets[i], &side);
   }
-  sweep->guesses[number] = sweep->stack.has_odd_return;
   check_loads(sweep);
-  add_late(sweep, sweep->end - 1);
-  if (sweep->depths[number] == 0)
-    sweep->builder->lost |=
-        code_registers(sweep->builder->architecture, stack_lost_registers(&sweep->stack));
+  returns_follow(&sweep->returns);
 }
 
 /* ---- The whole ---- */
 
-/* A function that another one enters between its instructions was misread; and so was one that is
- * entered at another depth of the stack than at its start. */
-static void check_landings(const struct sweep *sweep) {
-  const struct graph_builder *builder = sweep->builder;
+/* A function that another one enters between its instructions was misread. */
+static void check_landings(const struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
-  for (size_t i = 0; i < builder->landing_count + sweep->entry_count; i++) {
-    const bool is_landing = i < builder->landing_count;
-    const uint64_t address =
-        is_landing ? builder->landings[i] : sweep->entries[i - builder->landing_count];
+  for (size_t i = 0; i < builder->landing_count; i++) {
+    const uint64_t address = builder->landings[i];
     const struct area *area = areas_find(&graph->areas, address);
     const uint32_t function = call_graph_function(graph, address);
-    graph->functions[function].is_undecodable |=
-        !area_is_marked(area, is_landing ? MARK_INSTRUCTION : MARK_LEVEL, address) ||
-        (!is_landing && sweep->guesses[function]);
+    graph->functions[function].is_undecodable |= !area_is_marked(area, MARK_INSTRUCTION, address);
   }
 }
 
@@ -609,10 +515,9 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
     if (numbers[i] == 0)
       continue;
     const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
-    const int32_t depth = (int32_t)((int64_t)frame.cfa_offset - architecture->entry_offset);
-    if (frame.cfa_register != FRAME_NO_REGISTER)
-      sweep->depths[i] =
-          frame.cfa_register == architecture->stack_register ? depth : STACK_UNKNOWN_DEPTH;
+    sweep->is_part[i] = frame.cfa_register != FRAME_NO_REGISTER &&
+                        (frame.cfa_register != architecture->stack_register ||
+                         frame.cfa_offset != architecture->entry_offset);
   }
   intern_free(&facts);
   free(starts);
@@ -645,29 +550,20 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   find_global(builder);
   struct sweep sweep = {
       .builder = builder,
-      .guesses = calloc((size_t)graph->function_count + 1, sizeof *sweep.guesses),
-      .depths = calloc((size_t)graph->function_count + 1, sizeof *sweep.depths),
-      .stack.has_link = builder->architecture->has_link,
-      .stack.link = builder->architecture->link_register,
+      .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
       .parts = graph_parts(builder),
   };
-  uint64_t largest = 0;
-  for (uint32_t i = 0; i < graph->function_count; i++)
-    if (graph->functions[i].size > largest)
-      largest = graph->functions[i].size;
-  sweep.stack.depths = calloc(largest + 1, sizeof *sweep.stack.depths);
   find_parts(&sweep, image);
   endings_open(&sweep.endings, builder);
+  returns_open(&sweep.returns, builder, sweep.is_part);
   for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
-  check_landings(&sweep);
-  endings_settle(&sweep.endings, sweep.depths);
+  check_landings(builder);
+  returns_settle(&sweep.returns, &sweep.endings);
+  endings_settle(&sweep.endings);
+  returns_close(&sweep.returns);
   free(sweep.targets);
   free(sweep.loads);
-  free(sweep.entries);
-  free(sweep.guesses);
-  free(sweep.depths);
-  free(sweep.stack.depths);
-  free(sweep.stack.noted);
+  free(sweep.is_part);
 }

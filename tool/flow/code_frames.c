@@ -463,6 +463,7 @@ static bool start_blocks(struct unit *unit) {
     has_jump |= is_by_pointer(&unit->steps[i].instruction);
   for (uint32_t i = 0; i < unit->step_count; i++)
     unit->steps[i].is_start |= has_jump && unit->steps[i].is_after_call;
+  unit_start_targets(unit);
   return unit_make_blocks(unit);
 }
 

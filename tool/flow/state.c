@@ -54,26 +54,25 @@ static bool overlaps(const struct state *state, unsigned number, const struct st
 
 /* A store: the old value is lost. */
 static void overwrite(struct state *state, const struct state_use *use) {
-  for (unsigned i = 0; i < KEPT; i++)
-    if (overlaps(state, i, use))
-      state->stored &= (uint16_t) ~(1u << i);
+  for (uint32_t left = state->stored; left != 0; left &= left - 1)
+    if (overlaps(state, (unsigned)__builtin_ctz(left), use))
+      state->stored &= (uint16_t) ~(left & -left);
 }
 
 /* The first place counts. */
 static void save(struct state *state, uint32_t values, const struct state_use *use, int32_t more) {
   const uint16_t saved = (uint16_t)(values & state->own & ~(uint32_t)state->stored);
-  for (unsigned i = 0; i < KEPT; i++)
-    if ((saved >> i & 1) != 0)
-      state->places[i] = (int32_t)(use->at + more);
+  for (uint32_t left = saved; left != 0; left &= left - 1)
+    state->places[__builtin_ctz(left)] = (int32_t)(use->at + more);
   state->stored |= saved;
   state->sure = (uint16_t)(use->is_sure ? state->sure | saved : state->sure & ~saved);
 }
 
 static void load(struct state *state, uint32_t values, const struct state_use *use, int32_t more) {
-  for (unsigned i = 0; i < KEPT; i++)
-    if ((values >> i & 1) != 0 && use->is_known && (state->stored >> i & 1) != 0 &&
-        state->places[i] == use->at + more)
-      state->own |= (uint16_t)(1u << i);
+  const uint32_t loaded = use->is_known ? values & state->stored : 0;
+  for (uint32_t left = loaded; left != 0; left &= left - 1)
+    if (state->places[__builtin_ctz(left)] == use->at + more)
+      state->own |= (uint16_t)(left & -left);
 }
 
 static void follow_registers(struct state *state, const struct code_stack *stack,
@@ -144,11 +143,32 @@ static void follow_link(struct state *state, const struct code_architecture *arc
 
 /* ---- Instructions ---- */
 
+/* Whether an instruction changes at most the callee-saved registers, and uses nothing. */
+static bool is_apart(const struct code_architecture *architecture,
+                     const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  const bool keeps_link = stack->link == CODE_LINK_KEPT && !stack->reads_link &&
+                          instruction->values.result != RESULT_COPY;
+  return stack->base == CODE_NO_BASE && stack->copy == CODE_NO_BASE && stack->growth == 0 &&
+         stack->handed == CODE_NO_BASE && !stack->loses_frame && instruction->kind != CODE_CALL &&
+         (keeps_link || !architecture->has_link);
+}
+
+bool state_is_kept(const struct code_architecture *architecture,
+                   const struct code_instruction *instruction) {
+  return instruction->stack.changes == 0 && is_apart(architecture, instruction);
+}
+
 struct state_uses state_follow(struct state *state, const struct code_architecture *architecture,
                                const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
-  struct state_uses uses = {
-      .handed = place_of(state, stack->handed, stack->handed_offset, stack->handed_size)};
+  struct state_uses uses = {0};
+  if (state->link_copies == 0 && is_apart(architecture, instruction)) {
+    state->own &= (uint16_t)~stack->changes;
+    return uses;
+  }
+  if (stack->handed != CODE_NO_BASE)
+    uses.handed = place_of(state, stack->handed, stack->handed_offset, stack->handed_size);
   uses.handed.is_address = true;
   move_pointers(state, stack);
   uses.memory = place_of(state, stack->base, stack->offset, stack->size);

@@ -65,6 +65,10 @@ struct state state_at_start(const struct code_architecture *architecture);
 struct state_uses state_follow(struct state *state, const struct code_architecture *architecture,
                                const struct code_instruction *instruction);
 
+/* Whether an instruction leaves every state without link_copies as it is, and uses nothing. */
+bool state_is_kept(const struct code_architecture *architecture,
+                   const struct code_instruction *instruction);
+
 /* Joins two states of one place: keeps the facts that hold in both. A pointer that differs becomes
  * unknown. Returns whether *state changed. */
 bool state_join(struct state *state, const struct state *other);

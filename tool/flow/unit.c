@@ -45,30 +45,47 @@ struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
   return number == 0 ? NULL : &unit->steps[number - 1];
 }
 
+struct code_instruction *unit_next(struct unit *unit) {
+  if (!array_make_room((void **)&unit->steps, &unit->step_capacity, (size_t)unit->step_count + 1,
+                       sizeof *unit->steps))
+    return NULL;
+  return &unit->steps[unit->step_count].instruction;
+}
+
+/* Adds the next step to a range. */
+static void put(struct unit *unit, const struct unit_range *range) {
+  struct unit_step *step = &unit->steps[unit->step_count];
+  const struct code_instruction *last = unit->step_count > 0 ? &step[-1].instruction : NULL;
+  const bool goes_on = last != NULL && last->address + last->length == step->instruction.address;
+  step->call = UNIT_NO_CALL;
+  step->is_start = !goes_on;
+  step->is_after_call = goes_on && last->kind == CODE_CALL;
+  step->is_idle = state_is_kept(unit->architecture, &step->instruction);
+  *place_of(unit, range, step->instruction.address) = ++unit->step_count;
+}
+
+void unit_put(struct unit *unit) { put(unit, &unit->ranges[unit->range_count - 1]); }
+
 /* Decodes from an address to the next decoded instruction, or to the range's end. */
 static bool decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
   const uint64_t end = range->start + range->size;
   struct parts parts = unit->parts;
-  bool is_after_call = false, is_first = true;
   for (uint64_t next; at < end && *place_of(unit, range, at) == 0; at = next) {
-    struct unit_step step = {
-        .call = UNIT_NO_CALL, .is_start = is_first, .is_after_call = is_after_call};
-    unit->architecture->decode(range->bytes + (at - range->start), end - at, at, &step.instruction);
-    step.instruction.address = at;
-    if (unit->architecture->highest != 0)
-      (void)parts_follow(&parts, &step.instruction, NULL, NULL);
-    if (!ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step))
+    struct code_instruction *instruction = unit_next(unit);
+    if (instruction == NULL)
       return false;
-    *place_of(unit, range, at) = unit->step_count;
-    assert(step.instruction.length > 0); /* so that decoding ends */
-    is_after_call = step.instruction.kind == CODE_CALL;
-    is_first = false;
-    next = at + step.instruction.length;
+    unit->architecture->decode(range->bytes + (at - range->start), end - at, at, instruction);
+    instruction->address = at;
+    if (unit->architecture->highest != 0)
+      (void)parts_follow(&parts, instruction, NULL, NULL);
+    assert(instruction->length > 0); /* so that decoding ends */
+    next = at + instruction->length;
+    put(unit, range);
   }
   return true;
 }
 
-bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
+bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
   const struct unit_range range = {address, size, bytes, unit->at_count};
   if (size >= SIZE_LIMIT || unit->at_count + size >= SIZE_LIMIT ||
       !array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
@@ -77,7 +94,12 @@ bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_
     return false;
   memset(unit->step_at + range.at, 0, size * sizeof *unit->step_at);
   unit->at_count += size;
-  return decode(unit, &range, address);
+  return true;
+}
+
+bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  return unit_cover(unit, address, bytes, size) &&
+         decode(unit, &unit->ranges[unit->range_count - 1], address);
 }
 
 /* ---- Blocks ---- */
@@ -102,12 +124,15 @@ static bool is_last(const struct unit *unit, uint32_t number) {
          unit->steps[number + 1].instruction.address != instruction->address + instruction->length;
 }
 
-bool unit_make_blocks(struct unit *unit) {
+void unit_start_targets(struct unit *unit) {
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
-    const struct code_instruction instruction = unit->steps[i].instruction;
-    if (goes(instruction.kind) && instruction.target_kind == CODE_DIRECT)
-      (void)unit_start(unit, instruction.target);
+    const struct code_instruction *instruction = &unit->steps[i].instruction;
+    if (goes(instruction->kind) && instruction->target_kind == CODE_DIRECT)
+      (void)unit_start(unit, instruction->target);
   }
+}
+
+bool unit_make_blocks(struct unit *unit) {
   unit->block_count = 0;
   unit->waiting.count = unit->guesses.count = 0;
   for (uint32_t i = 0, first = 0; i < unit->step_count; i++) {
@@ -133,8 +158,14 @@ static void wait_for(struct unit *unit, uint32_t number) {
   unit->blocks[number].is_waiting = true;
 }
 
-static bool has_other_depth(const struct state *a, const struct state *b) {
-  return a->stack.is_known != b->stack.is_known || a->stack.offset != b->stack.offset;
+/* Whether a place can't be reached with both states, the first one after a call: the stacks' depths
+ * differ, or the call has lost a return address that the other state has in the register. */
+static bool contradicts(const struct state *guess, const struct state *other,
+                        const struct code_architecture *architecture) {
+  const bool has_other_depth =
+      guess->stack.is_known && other->stack.is_known && guess->stack.offset != other->stack.offset;
+  return has_other_depth || (architecture->has_link && (other->own & KEPT_LINK_BIT) != 0 &&
+                             ((guess->own | guess->stored) & KEPT_LINK_BIT) == 0);
 }
 
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed) {
@@ -142,9 +173,10 @@ bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, 
   if (step == NULL || step != &unit->steps[unit->blocks[step->block].first])
     return false;
   struct unit_block *block = &unit->blocks[step->block];
-  const bool differs =
-      block->is_reached && block->is_guessed != is_guessed && has_other_depth(&block->state, state);
-  if (!block->is_reached || (differs && block->is_guessed)) {
+  const bool differs = block->is_reached && block->is_guessed != is_guessed &&
+                       (is_guessed ? contradicts(state, &block->state, unit->architecture)
+                                   : contradicts(&block->state, state, unit->architecture));
+  if (!block->is_reached || (differs && !is_guessed)) {
     block->state = *state;
     block->is_reached = true;
     block->is_guessed = is_guessed;
@@ -176,11 +208,20 @@ void unit_guess(struct unit *unit, const struct unit_step *step) {
 static const struct unit_step *follow(struct unit *unit, const struct unit_hooks *hooks,
                                       const struct unit_block *block, struct state *state,
                                       unit_visitor *visit) {
+  static const struct state_uses none = {0};
   for (uint32_t i = block->first; i < block->end; i++) {
     const struct unit_step *step = &unit->steps[i];
-    const struct state before = *state;
+    if (step->is_idle && state->link_copies == 0) {
+      if (visit != NULL)
+        visit(hooks->context, step, state, state, &none);
+      continue;
+    }
+    const bool is_call = step->instruction.kind == CODE_CALL && hooks->call != NULL;
+    struct state before;
+    if (is_call || visit != NULL)
+      before = *state;
     const struct state_uses uses = state_follow(state, unit->architecture, &step->instruction);
-    if (step->instruction.kind == CODE_CALL && hooks->call != NULL)
+    if (is_call)
       hooks->call(hooks->context, unit, step, &before, state);
     if (visit != NULL)
       visit(hooks->context, step, &before, state, &uses);
@@ -207,4 +248,11 @@ void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t bloc
   assert(block < unit->block_count);
   struct state state = unit->blocks[block].state;
   (void)follow(unit, hooks, &unit->blocks[block], &state, visit);
+}
+
+struct state unit_end_state(struct unit *unit, const struct unit_hooks *hooks, uint32_t block) {
+  assert(block < unit->block_count);
+  struct state state = unit->blocks[block].state;
+  (void)follow(unit, hooks, &unit->blocks[block], &state, NULL);
+  return state;
 }

@@ -9,7 +9,8 @@
  * successors. The caller's hooks (struct unit_hooks) decide the successors and the effects of
  * calls:
  *
- *     unit_add(&unit, ...);  unit_start(&unit, switch's targets ...);
+ *     unit_add(&unit, ...);  unit_start_targets(&unit);
+ *     unit_start(&unit, switch's targets ...);
  *     unit_make_blocks(&unit);
  *     unit_enter(&unit, start, &state, false);  unit_run(&unit, &hooks);
  *     unit_visit(&unit, &hooks, visit, context);    the answer: each instruction with its state
@@ -32,6 +33,7 @@ struct unit_step {
   uint32_t call; /* for the one who asks: a number */
   bool is_start; /* of a block */
   bool is_after_call;
+  bool is_idle; /* see state_is_kept */
 };
 
 struct unit_block {
@@ -80,6 +82,12 @@ void unit_clear(struct unit *unit);
 /* Adds bytes[0..size), which the caller keeps. False if memory runs out, or beyond 2 GB. */
 bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 
+/* The same, but the caller decodes: into unit_next, NULL if memory runs out; unit_put then adds it to
+ * the unit, at its address in the last range. */
+bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
+struct code_instruction *unit_next(struct unit *unit);
+void unit_put(struct unit *unit);
+
 /* The decoded step at an address, or NULL. */
 struct unit_step *unit_step(const struct unit *unit, uint64_t address);
 
@@ -87,13 +95,15 @@ struct unit_step *unit_step(const struct unit *unit, uint64_t address);
  * False if it is outside all ranges, or if memory runs out. */
 bool unit_start(struct unit *unit, uint64_t address);
 
-/* Makes the blocks, all of them unreached. Targets of direct jumps start blocks. False if memory
- * runs out. */
+/* Starts a block at each target of a direct jump. */
+void unit_start_targets(struct unit *unit);
+
+/* Makes the blocks, all of them unreached. False if memory runs out. */
 bool unit_make_blocks(struct unit *unit);
 
 /* Control may come to the block that starts at an address; false if no block does. If a guessed
- * return from a call and another predecessor differ in the depth of the stack, the other
- * predecessor's state counts. */
+ * return from a call contradicts another predecessor, by the depth of the stack or by the link
+ * register, the other predecessor's state counts. */
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed);
 /* Enters the code after the last step of a block; unit_goes_beyond: the unit ends there. */
 bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step);
@@ -114,5 +124,8 @@ typedef void unit_visitor(void *context, const struct unit_step *step, const str
                           const struct state *after, const struct state_uses *uses);
 void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
                 unit_visitor *visit);
+
+/* The state at the end of a block. */
+struct state unit_end_state(struct unit *unit, const struct unit_hooks *hooks, uint32_t block);
 
 #endif

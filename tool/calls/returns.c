@@ -1,0 +1,630 @@
+/* returns.c - see returns.h. */
+#include "tool/calls/returns.h"
+
+#include "format/search.h"
+#include "tool/flow/helper.h"
+
+#include <string.h>
+
+enum { WORD = 8, CHANGES_MAX = 8, TIMES_MAX = 32, CALLED_HELPER_MAX = HELPER_INSTRUCTIONS * 4 };
+
+static const struct state nothing = {.has_calls_link = true}; /* is known */
+
+static bool goes(const struct code_instruction *instruction) {
+  return instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
+}
+
+static bool is_inside(const struct returns *returns, const struct code_instruction *instruction) {
+  return instruction->target_kind == CODE_DIRECT &&
+         instruction->target - returns->start < returns->size;
+}
+
+static uint32_t target_function(const struct returns *returns,
+                                const struct code_instruction *instruction) {
+  return instruction->target_kind == CODE_DIRECT
+             ? call_graph_function(returns->builder->graph, instruction->target)
+             : (uint32_t)GRAPH_NO_NODE;
+}
+
+static void add_finding(struct returns *returns, uint64_t at, enum finding kind) {
+  if (!returns->verdicts[returns->function].is_open)
+    (void)ARRAY_ADD(returns->findings, returns->finding_count, returns->finding_capacity,
+                    (struct returns_finding){at, returns->function, kind});
+}
+
+/* ---- Entries ---- */
+
+static void wait_for(struct returns *returns, uint32_t function) {
+  struct returns_verdict *verdict = &returns->verdicts[function];
+  if (verdict->times > 0 && verdict->times <= TIMES_MAX && !verdict->is_waiting)
+    verdict->is_waiting = waiting_add(&returns->waiting, function);
+}
+
+/* Another function may go to an address with a state. After many changes, nothing is known there,
+ * so that there are few more. */
+static void enter(struct returns *returns, uint64_t address, const struct state *state) {
+  const uint32_t function = call_graph_function(returns->builder->graph, address);
+  const uint32_t number = function == (uint32_t)GRAPH_NO_NODE
+                              ? INTERN_FAILED
+                              : intern_add(&returns->numbers, &address, 1);
+  if (number == INTERN_FAILED)
+    return;
+  if (number < returns->entry_count) {
+    struct returns_entry *entry = &returns->entries[number];
+    if (!state_join(&entry->state, state))
+      return;
+    if (++entry->changes > CHANGES_MAX)
+      entry->state = nothing;
+  } else {
+    struct returns_verdict *verdict = &returns->verdicts[function];
+    const struct returns_entry entry = {address, *state, 0, verdict->first_entry};
+    if (ARRAY_ADD(returns->entries, returns->entry_count, returns->entry_capacity, entry))
+      verdict->first_entry = (uint32_t)returns->entry_count;
+  }
+  wait_for(returns, function);
+}
+
+void returns_enter(struct returns *returns, uint64_t address) {
+  const struct state start = state_at_start(returns->builder->architecture);
+  enter(returns, address, &start);
+}
+
+/* Enters the landing pads of a call: the unwinder restores the stack and the registers. */
+static void enter_landings(struct returns *returns, uint64_t at, const struct state *state) {
+  const struct graph_builder *builder = returns->builder;
+  const size_t count = SEARCH_UP_TO(builder->pads, builder->pad_count, calls.start, at);
+  if (count == 0 || at >= builder->pads[count - 1].calls.end)
+    return;
+  const uint64_t landing = builder->pads[count - 1].landing;
+  if (landing - returns->start >= returns->size)
+    enter(returns, landing, state);
+  else
+    (void)unit_enter(&returns->unit, landing, state, false);
+}
+
+/* ---- Uses of the stack ---- */
+
+static void add_odd(struct returns *returns, uint64_t at) {
+  struct returns_verdict *verdict = &returns->verdicts[returns->function];
+  if (!verdict->is_odd)
+    verdict->odd_at = at;
+  verdict->is_odd = true;
+}
+
+static void add_kept(struct returns *returns, int64_t at) {
+  for (unsigned i = 0; i < returns->kept_count; i++)
+    if (returns->kept[i] == at)
+      return;
+  if (returns->kept_count < RETURNS_KEPT)
+    returns->kept[returns->kept_count++] = at;
+  else
+    add_odd(returns, returns->start); /* there are too many */
+}
+
+static void add_handed(struct returns *returns, const struct state_use *use) {
+  const size_t count = returns->handed_count;
+  const struct returns_place *last = count == 0 ? NULL : &returns->handed[count - 1];
+  if (use->is_known && use->size > 0 &&
+      (last == NULL || last->at != use->at || last->size != use->size))
+    (void)ARRAY_ADD(returns->handed, returns->handed_count, returns->handed_capacity,
+                    (struct returns_place){use->at, use->size});
+}
+
+/* Above the function's own part of the stack are its arguments, and its callers' return
+ * addresses. */
+static void judge_memory(struct returns *returns, uint64_t at, const struct state *before,
+                         const struct state *after, const struct state_uses *uses) {
+  const struct state_use *use = &uses->memory;
+  struct returns_verdict *verdict = &returns->verdicts[returns->function];
+  verdict->reads_return |= uses->reads_return;
+  verdict->is_read_surely |= uses->reads_return_surely;
+  if (use->is_address)
+    add_handed(returns, use);
+  if (uses->handed.is_known)
+    add_handed(returns, &uses->handed);
+  if (!use->is_known || use->size == 0 || use->is_read || use->is_address)
+    return;
+  if (use->at + use->size > (returns->unit.architecture->has_link ? 0 : WORD))
+    add_odd(returns, at);
+  const uint32_t saved = after->stored & ~(uint32_t)before->stored;
+  if ((saved >> KEPT_FRAME & 1) != 0)
+    add_kept(returns, after->places[KEPT_FRAME]);
+  if ((saved >> KEPT_LINK & 1) != 0)
+    add_kept(returns, after->places[KEPT_LINK]);
+}
+
+/* Whether others may write to the return address, or to the caller's frame pointer. */
+static bool may_be_overwritten(const struct returns *returns) {
+  for (size_t i = 0; i < returns->handed_count; i++)
+    for (unsigned k = 0; k < returns->kept_count; k++)
+      if (returns->handed[i].at < returns->kept[k] + WORD &&
+          returns->kept[k] < returns->handed[i].at + returns->handed[i].size)
+        return true;
+  return false;
+}
+
+/* ---- Helpers ---- */
+
+static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **bytes) {
+  const struct area *area = areas_find(context, address);
+  if (area == NULL || !area->is_code || area->is_undecodable)
+    return 0;
+  *bytes = area->bytes + (address - area->address);
+  return area->address + area->size - address;
+}
+
+/* Whether a call or jump may be to a helper: this excludes most, to save time. */
+static bool may_be_helped(const struct returns *returns, const struct state *state,
+                          const struct code_instruction *transfer) {
+  const struct call_graph *graph = returns->builder->graph;
+  if (!returns->builder->architecture->has_link || transfer->target_kind != CODE_DIRECT)
+    return false;
+  if (transfer->kind != CODE_CALL)
+    return transfer->kind == CODE_JUMP && !(state->stack.is_known && state->stack.offset == 0);
+  const uint32_t function = call_graph_start(graph, transfer->target);
+  return transfer->stack.link != CODE_LINK_CALLED ||
+         (function != (uint32_t)GRAPH_NO_NODE &&
+          graph->functions[function].size <= CALLED_HELPER_MAX);
+}
+
+/* Whether the stack pointer is another one after some instructions. */
+static bool moves_stack(const struct code_instruction *instructions, size_t count) {
+  int64_t growth = 0;
+  for (size_t i = 0; i < count; i++) {
+    const struct code_stack *use = &instructions[i].stack;
+    if (use->growth == CODE_STACK_LOST || use->copy == CODE_FRAME_POINTER)
+      return true;
+    growth += use->growth;
+  }
+  return growth != 0;
+}
+
+/* Follows a helper, if control goes to one. */
+static bool follow_helper(struct returns *returns, const struct code_instruction *transfer,
+                          struct state *state) {
+  const struct unit *unit = &returns->unit;
+  struct code_instruction instructions[HELPER_INSTRUCTIONS];
+  const struct helper_code code = {&returns->builder->graph->areas, bytes_at};
+  if (!may_be_helped(returns, state, transfer))
+    return false;
+  const size_t count = helper_read(unit->architecture, &unit->parts, &code, transfer,
+                                   state->link_copies != 0, instructions);
+  if (transfer->stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    if (instructions[i].kind != CODE_OTHER)
+      continue;
+    const struct state before = *state;
+    const struct state_uses uses = state_follow(state, unit->architecture, &instructions[i]);
+    if (returns->is_judging)
+      judge_memory(returns, transfer->address, &before, state, &uses);
+  }
+  if (count > 0 && returns->is_judging)
+    add_finding(returns, transfer->address, FINDING_HELPER);
+  return count > 0;
+}
+
+/* ---- Following ---- */
+
+/* The first instruction after a call, besides padding; or NULL. */
+static const struct unit_step *after_call(const struct unit *unit, const struct unit_step *call) {
+  const struct unit_step *step = call;
+  do
+    step = unit_step(unit, step->instruction.address + step->instruction.length);
+  while (step != NULL && step->instruction.kind == CODE_PADDING);
+  return step;
+}
+
+static void call(void *context, struct unit *unit, const struct unit_step *step,
+                 const struct state *before, struct state *after) {
+  (void)unit;
+  (void)before;
+  if (!follow_helper(context, &step->instruction, after))
+    after->link_copies = 0;
+}
+
+static void leave(void *context, struct unit *unit, const struct unit_step *step,
+                  const struct state *state) {
+  struct returns *returns = context;
+  const struct code_instruction *instruction = &step->instruction;
+  const struct state start = state_at_start(unit->architecture);
+  if (goes(instruction) && is_inside(returns, instruction))
+    (void)unit_enter(unit, instruction->target, state, false);
+  if (instruction->kind == CODE_CALL) {
+    if (is_inside(returns, instruction))
+      (void)unit_enter(unit, instruction->target, &start, false);
+    enter_landings(returns, instruction->address, state);
+    unit_guess(unit, step);
+  } else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID) {
+    unit_go_on(unit, step, state);
+  }
+}
+
+static void guess(void *context, struct unit *unit, const struct unit_step *step,
+                  const struct state *state) {
+  const struct unit_step *next = after_call(unit, step);
+  (void)context;
+  if (next != NULL)
+    (void)unit_enter(unit, next->instruction.address, state, true);
+}
+
+static struct unit_hooks hooks_of(struct returns *returns) {
+  return (struct unit_hooks){.context = returns, .call = call, .leave = leave};
+}
+
+/* ---- Code that nothing reaches ---- */
+
+/* Unreached padding is harmless. */
+static bool is_padding(const struct unit *unit, const struct unit_block *block) {
+  for (uint32_t i = block->first; i < block->end; i++)
+    if (unit->steps[i].instruction.kind != CODE_PADDING &&
+        unit->steps[i].instruction.kind != CODE_STOP &&
+        unit->steps[i].instruction.kind != CODE_INVALID)
+      return false;
+  return true;
+}
+
+static bool has_unseen(const struct unit *unit) {
+  for (uint32_t i = 0; i < unit->block_count; i++)
+    if (!unit->blocks[i].is_reached && !is_padding(unit, &unit->blocks[i]))
+      return true;
+  return false;
+}
+
+/* The join of the states at all computed jumps; false if there are none. */
+static bool find_jumps(struct returns *returns, struct state *jumped) {
+  struct unit *unit = &returns->unit;
+  const struct unit_hooks hooks = hooks_of(returns);
+  bool has_one = false;
+  for (uint32_t i = 0; i < unit->block_count; i++) {
+    const struct unit_block *block = &unit->blocks[i];
+    const struct code_instruction *last = &unit->steps[block->end - 1].instruction;
+    if (!block->is_reached || !goes(last) || last->target_kind != CODE_COMPUTED)
+      continue;
+    const struct state state = unit_end_state(unit, &hooks, i);
+    if (has_one)
+      (void)state_join(jumped, &state);
+    else
+      *jumped = state;
+    has_one = true;
+  }
+  return has_one;
+}
+
+/* The state of code that nothing reaches: without computed jumps, others may enter it as a start. */
+static struct state unseen_state(struct returns *returns) {
+  struct state state = nothing;
+  if (find_jumps(returns, &state))
+    return state;
+  return returns->is_part[returns->function] ? nothing : state_at_start(returns->unit.architecture);
+}
+
+static bool is_landing(const struct returns *returns, uint64_t address) {
+  const struct graph_builder *builder = returns->builder;
+  const size_t number = search_words_below(builder->pad_landings, builder->pad_count, address);
+  return number < builder->pad_count && builder->pad_landings[number] == address;
+}
+
+/* Enters such code, until the states at computed jumps stay. */
+static void enter_unseen(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  const struct unit_hooks hooks = hooks_of(returns);
+  struct state known = unseen_state(returns);
+  if (!array_make_room((void **)&returns->is_unseen, &returns->unseen_capacity, unit->block_count,
+                       sizeof *returns->is_unseen))
+    return;
+  memset(returns->is_unseen, 0, unit->block_count);
+  for (bool changes = true; changes;) {
+    for (uint32_t i = 0; i < unit->block_count; i++) {
+      const uint64_t address = unit->steps[unit->blocks[i].first].instruction.address;
+      if (!returns->is_unseen[i] &&
+          (unit->blocks[i].is_reached || is_padding(unit, &unit->blocks[i])))
+        continue;
+      returns->is_unseen[i] = true;
+      (void)unit_enter(unit, address, is_landing(returns, address) ? &nothing : &known, false);
+      unit_run(unit, &hooks, guess);
+    }
+    const struct state now = unseen_state(returns);
+    changes = state_join(&known, &now);
+  }
+}
+
+/* ---- Judging ---- */
+
+/* A return, or another function's. On another stack, registers are switched, too. */
+static void judge_return(struct returns *returns, uint64_t at, const struct state *state) {
+  if (!state_is_level(state, returns->unit.architecture))
+    add_odd(returns, at);
+  if (state->stack.is_known)
+    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+}
+
+/* Whether a jump to a function's address takes its state along: to a part, or into the middle. */
+static bool shares_frame(const struct returns *returns, uint32_t function, uint64_t address) {
+  return function != (uint32_t)GRAPH_NO_NODE &&
+         (returns->is_part[function] ||
+          returns->builder->graph->functions[function].address != address);
+}
+
+static void judge_jump(struct returns *returns, const struct code_instruction *instruction,
+                       const struct state *after) {
+  const uint64_t at = instruction->address;
+  struct state state = *after;
+  if (instruction->target_kind == CODE_COMPUTED &&
+      !(state.stack.is_known && state.stack.offset == 0))
+    add_finding(returns, at, FINDING_MORE);
+  else if (!follow_helper(returns, instruction, &state) &&
+           shares_frame(returns, target_function(returns, instruction), instruction->target))
+    enter(returns, instruction->target, &state);
+  else
+    judge_return(returns, at, &state);
+}
+
+/* Calls of a part leave it another stack. */
+static void judge_call(struct returns *returns, const struct unit_step *step,
+                       const struct state *after) {
+  const struct unit *unit = &returns->unit;
+  const uint32_t to = target_function(returns, &step->instruction);
+  const bool is_last = step == &unit->steps[unit->blocks[step->block].end - 1];
+  const struct unit_step *next = is_last ? after_call(unit, step) : NULL;
+  const struct unit_block *block = next == NULL ? NULL : &unit->blocks[next->block];
+  if (to != (uint32_t)GRAPH_NO_NODE && to != returns->function && returns->is_part[to])
+    add_odd(returns, step->instruction.address);
+  if (block == NULL || !block->is_reached || block->is_guessed)
+    return;
+  struct state there = block->state;
+  if (state_join(&there, after))
+    add_finding(returns, step->instruction.address, FINDING_DOUBT);
+}
+
+/* Control passes the end. */
+static void judge_end(struct returns *returns, const struct state *state) {
+  const struct call_graph *graph = returns->builder->graph;
+  const uint64_t end = returns->start + returns->size;
+  const uint32_t next = call_graph_start(graph, end);
+  if (next != (uint32_t)GRAPH_NO_NODE && returns->is_part[next]) {
+    enter(returns, end, state);
+    return;
+  }
+  returns->verdicts[returns->function].runs_oddly |=
+      !state_is_level(state, returns->unit.architecture);
+  if (state->stack.is_known)
+    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+}
+
+static void judge(void *context, const struct unit_step *step, const struct state *before,
+                  const struct state *after, const struct state_uses *uses) {
+  struct returns *returns = context;
+  const struct code_instruction *instruction = &step->instruction;
+  const uint64_t end = instruction->address + instruction->length;
+  if (!step->is_idle)
+    judge_memory(returns, instruction->address, before, after, uses);
+  if (instruction->kind == CODE_RETURN)
+    judge_return(returns, instruction->address, after);
+  else if (instruction->kind == CODE_CALL)
+    judge_call(returns, step, after);
+  else if (goes(instruction) && !is_inside(returns, instruction))
+    judge_jump(returns, instruction, after);
+  if (end == returns->start + returns->size && !code_ends(instruction->kind) &&
+      instruction->kind != CODE_CALL && instruction->kind != CODE_INVALID)
+    judge_end(returns, after);
+}
+
+static void judge_all(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  const struct unit_hooks hooks = hooks_of(returns);
+  struct returns_verdict *verdict = &returns->verdicts[returns->function];
+  verdict->is_odd = verdict->runs_oddly = verdict->reads_return = verdict->is_read_surely = false;
+  verdict->lost = 0;
+  returns->handed_count = returns->kept_count = 0;
+  if (!unit->architecture->has_link)
+    add_kept(returns, 0);
+  returns->is_judging = true;
+  for (uint32_t i = 0; i < unit->block_count; i++)
+    if (unit->blocks[i].is_reached)
+      unit_visit(unit, &hooks, i, judge);
+  returns->is_judging = false;
+  if (may_be_overwritten(returns))
+    add_odd(returns, returns->start);
+}
+
+/* ---- Functions ---- */
+
+void returns_open(struct returns *returns, struct graph_builder *builder, const bool *is_part) {
+  const struct parts parts = graph_parts(builder);
+  *returns = (struct returns){
+      .builder = builder,
+      .is_part = is_part,
+      .verdicts = calloc((size_t)builder->graph->function_count + 1, sizeof *returns->verdicts),
+      .unit = unit_open(builder->architecture, &parts)};
+}
+
+void returns_close(struct returns *returns) {
+  free(returns->verdicts);
+  free(returns->entries);
+  free(returns->findings);
+  free(returns->is_unseen);
+  free(returns->handed);
+  waiting_free(&returns->waiting);
+  intern_free(&returns->numbers);
+  unit_close(&returns->unit);
+}
+
+static const uint8_t *code_of(const struct returns *returns) {
+  const struct area *area = areas_find(&returns->builder->graph->areas, returns->start);
+  return area->bytes + (returns->start - area->address);
+}
+
+static void open_function(struct returns *returns, uint32_t function) {
+  const struct graph_function *of = &returns->builder->graph->functions[function];
+  returns->function = function;
+  returns->start = of->address;
+  returns->size = of->size;
+  unit_clear(&returns->unit);
+}
+
+void returns_begin(struct returns *returns, uint32_t function) {
+  open_function(returns, function);
+  (void)unit_cover(&returns->unit, returns->start, code_of(returns), returns->size);
+}
+
+static bool has_pad(const struct graph_builder *builder, uint64_t at) {
+  const size_t count = SEARCH_UP_TO(builder->pads, builder->pad_count, calls.start, at);
+  return count > 0 && at < builder->pads[count - 1].calls.end;
+}
+
+/* Starts blocks where control may come from elsewhere. */
+static void start_entries(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  const struct graph_builder *builder = returns->builder;
+  unit_start_targets(unit);
+  for (size_t i = search_words_below(builder->pad_landings, builder->pad_count, returns->start);
+       i < builder->pad_count && builder->pad_landings[i] - returns->start < returns->size; i++)
+    (void)unit_start(unit, builder->pad_landings[i]);
+  for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
+       i = returns->entries[i - 1].next)
+    (void)unit_start(unit, returns->entries[i - 1].address);
+}
+
+/* A call ends a block if another way leads to the code after it, or it leads elsewhere. */
+static void end_at_calls(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  for (uint32_t i = 0; i < unit->step_count; i++) {
+    const struct code_instruction *instruction = &unit->steps[i].instruction;
+    if (instruction->kind != CODE_CALL)
+      continue;
+    if (is_inside(returns, instruction))
+      (void)unit_start(unit, unit->steps[i].instruction.target);
+    instruction = &unit->steps[i].instruction; /* there may be more by now */
+    const struct unit_step *next = after_call(unit, &unit->steps[i]);
+    if (next == NULL || next->is_start || is_inside(returns, instruction) ||
+        has_pad(returns->builder, instruction->address))
+      (void)unit_start(unit, instruction->address + instruction->length);
+    if (next != NULL && unit->steps[i + 1].is_start)
+      unit->steps[next - unit->steps].is_start = true;
+  }
+}
+
+static void enter_function(struct returns *returns) {
+  const struct state start = state_at_start(returns->unit.architecture);
+  if (!returns->is_part[returns->function])
+    (void)unit_enter(&returns->unit, returns->start, &start, false);
+  for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
+       i = returns->entries[i - 1].next)
+    (void)unit_enter(&returns->unit, returns->entries[i - 1].address,
+                     &returns->entries[i - 1].state, false);
+}
+
+/* Whether other functions enter this one in the middle, or may do so by what it jumps to. */
+static bool is_connected(const struct returns *returns) {
+  const struct unit *unit = &returns->unit;
+  if (returns->is_part[returns->function] || returns->verdicts[returns->function].first_entry != 0)
+    return true;
+  for (uint32_t i = 0; i < unit->step_count; i++) {
+    const struct code_instruction *instruction = &unit->steps[i].instruction;
+    if (goes(instruction) && !is_inside(returns, instruction) &&
+        shares_frame(returns, target_function(returns, instruction), instruction->target))
+      return true;
+  }
+  return false;
+}
+
+/* Nothing is known anywhere: what the function leads to is final. */
+static void give_up(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  for (uint32_t i = 0; i < unit->block_count; i++)
+    (void)unit_enter(unit, unit->steps[unit->blocks[i].first].instruction.address, &nothing, false);
+}
+
+void returns_follow(struct returns *returns) {
+  const struct unit_hooks hooks = hooks_of(returns);
+  struct returns_verdict *verdict = &returns->verdicts[returns->function];
+  verdict->times++;
+  start_entries(returns);
+  end_at_calls(returns);
+  if (!unit_make_blocks(&returns->unit))
+    return;
+  enter_function(returns);
+  if (verdict->times > TIMES_MAX)
+    give_up(returns);
+  unit_run(&returns->unit, &hooks, guess);
+  const bool is_unseen = has_unseen(&returns->unit);
+  verdict->is_open = is_unseen && !returns->is_last_time && is_connected(returns);
+  if (is_unseen && !verdict->is_open)
+    enter_unseen(returns);
+  judge_all(returns);
+}
+
+/* ---- The whole ---- */
+
+static void follow_waiting(struct returns *returns) {
+  while (returns->waiting.count > 0) {
+    const uint32_t function = waiting_take(&returns->waiting);
+    returns->verdicts[function].is_waiting = false;
+    open_function(returns, function);
+    if (unit_add(&returns->unit, returns->start, code_of(returns), returns->size))
+      returns_follow(returns);
+  }
+}
+
+static void apply_finding(const struct returns *returns, const struct returns_finding *finding,
+                          struct endings *endings) {
+  const struct call_graph *graph = returns->builder->graph;
+  const struct graph_function *function = &graph->functions[finding->function];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
+    if (graph->calls[i].at != finding->at)
+      continue;
+    if (finding->kind == FINDING_MORE)
+      graph->calls[i].target = graph_everything(graph);
+    else if (finding->kind == FINDING_HELPER)
+      graph->calls[i].is_followed = true;
+    else
+      endings_doubt(endings, finding->function, i);
+  }
+}
+
+/* A call or jump by a pointer may go near the return address in a function that reads that, and
+ * near another function in one that names its address. */
+static void lose_pointers(const struct call_graph *graph, const struct graph_function *function) {
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (graph->calls[i].target == graph_anything(graph))
+      graph->calls[i].target = graph_everything(graph);
+}
+
+static void apply(const struct returns *returns, uint32_t number, struct endings *endings) {
+  struct graph_builder *builder = returns->builder;
+  const struct call_graph *graph = builder->graph;
+  const struct graph_function *function = &graph->functions[number];
+  const struct returns_verdict *verdict = &returns->verdicts[number];
+  if (verdict->reads_return || function->names_code)
+    lose_pointers(graph, function);
+  /* The return address may be handed to another function, which makes a pointer of it. A program's
+   * start has none. */
+  if (verdict->is_read_surely && function->address != graph->linkage.entry)
+    builder->hands_over = function->address;
+  builder->lost |= code_registers(builder->architecture, verdict->lost);
+  if (verdict->runs_oddly && endings->runs_on[number] == RUNS_ON)
+    endings->runs_on[number] = RUNS_ODDLY;
+  if (!verdict->is_odd)
+    return;
+  endings->returns[number] = true;
+  graph_add_later(builder, (struct call){.at = verdict->odd_at,
+                                         .target = graph_everything(graph),
+                                         .length = 1,
+                                         .kind = CALL_INDIRECT,
+                                         .is_jump = true});
+}
+
+void returns_settle(struct returns *returns, struct endings *endings) {
+  const struct call_graph *graph = returns->builder->graph;
+  follow_waiting(returns);
+  returns->is_last_time = true;
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    if (returns->verdicts[i].is_open)
+      wait_for(returns, i);
+  follow_waiting(returns);
+  for (size_t i = 0; i < returns->finding_count; i++)
+    apply_finding(returns, &returns->findings[i], endings);
+  for (uint32_t i = 0; i < graph->function_count; i++)
+    apply(returns, i, endings);
+}
