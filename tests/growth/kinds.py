@@ -158,6 +158,20 @@ def inlined(n):
     return named(file)
 
 
+def debug_units(n):
+    """A unit for each function."""
+    count = n // 96
+    file = program(count)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 0, [(3, 8)] + PLACE) + b"\0", flags=0)
+    units = b""
+    for i in range(count):
+        place = struct.pack("<QQ", file.first + 8 * i, 8)
+        body = struct.pack("<HIB", 4, 0, 8) + b"\1" + place + b"\2f\0" + place + b"\0"
+        units += struct.pack("<I", len(body)) + body
+    file.add(".debug_info", units, flags=0)
+    return named(file)
+
+
 RANGE = [(0x55, 0x17)]  # ranges, as an offset of their list
 
 
@@ -411,6 +425,7 @@ KINDS = {
     "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
     "inlined": inlined,
     "inlined-one-name": inlined_one_name,
+    "debug-units": debug_units,
     "ranges-one-list": one_list(4),
     "ranges-one-list-5": one_list(5),
     "symbols-one-name": symbols_one_name,

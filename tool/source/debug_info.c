@@ -40,10 +40,8 @@ static void find_split_id(Dwarf_Die die, Dwarf_Half version, Dwarf_Sig8 *id) {
 
 static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   const struct debug_context context = context_of(info, die);
-  struct debug_unit unit = {.split_id = id};
+  struct debug_unit unit = {.die = die, .split_id = id};
   find_split_id(die, context.version, &unit.split_id);
-  if (dwarf_dieoffset(die, &unit.die, NULL) != DW_DLV_OK)
-    return;
   debug_entry_spans(&context, die, &info->spans, (uint32_t)info->unit_count);
   (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
@@ -63,10 +61,8 @@ static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
 static void add_units(struct debug_info *info) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  while (next_unit(info->object.dwarf, &die, &id)) {
+  while (next_unit(info->object.dwarf, &die, &id))
     add_unit(info, die, id);
-    dwarf_dealloc_die(die);
-  }
   spans_sort(&info->spans);
 }
 
@@ -140,19 +136,15 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
 }
 
 static void read_unit(struct debug_info *info, struct debug_unit *unit) {
-  const Dwarf_Debug dwarf = info->object.dwarf;
-  Dwarf_Die die;
+  const Dwarf_Die die = unit->die;
   if (unit->is_loaded)
     return;
   unit->is_loaded = true;
-  if (dwarf_offdie_b(dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return;
   const struct debug_context context = context_of(info, die);
   const char *folder = debug_entry_text(die, DW_AT_comp_dir);
   unit->folder = folder == NULL ? NULL : strdup(folder);
   debug_unit_read_lines(unit, &info->object, die);
   read_scopes(info, unit, &context);
-  dwarf_dealloc_die(die);
 }
 
 /* ---- The whole ---- */
@@ -195,9 +187,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
 /* A split unit has its name in the other file; but here in its table of lines, too: as the first
  * file. */
 static void read_path(struct debug_info *info, struct debug_unit *unit) {
-  Dwarf_Die die;
-  if (dwarf_offdie_b(info->object.dwarf, unit->die, 1, &die, NULL) != DW_DLV_OK)
-    return;
+  const Dwarf_Die die = unit->die;
   const char *name = debug_entry_text(die, DW_AT_name);
   if (name == NULL)
     read_unit(info, unit);
@@ -206,7 +196,6 @@ static void read_path(struct debug_info *info, struct debug_unit *unit) {
   unit->path = name == NULL ? NULL : path_in(debug_entry_text(die, DW_AT_comp_dir), name);
   if (unit->path != NULL)
     path_normalize(unit->path);
-  dwarf_dealloc_die(die);
 }
 
 const char *debug_info_find_unit(struct debug_info *info, uint64_t address) {

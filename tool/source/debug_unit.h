@@ -21,7 +21,7 @@ struct debug_files {
 };
 
 struct debug_unit {
-  Dwarf_Off die;       /* where its first entry is */
+  Dwarf_Die die;       /* its first entry: libdwarf would go through all units to find it */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
   char *path;   /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
