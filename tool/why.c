@@ -28,6 +28,13 @@ static const char help[] =
     "      --format=text|json    json: an object per record; default: text\n" POLICY_HELP
         COMMON_HELP "\nExit status: 0 if a record is kept, 1 if none is.\n";
 
+/* Records of one function go the same ways. */
+struct known {
+  uint32_t *ways[CERTAINTIES]; /* by node: the call that a chain goes on by, plus 1; owned */
+  struct flood reached;        /* by the last call that was dropped: of this node */
+  uint32_t from;
+};
+
 struct why {
   const struct call_graph *graph;
   const struct analysis *analysis;
@@ -35,7 +42,21 @@ struct why {
   const struct safepoints *table;
   bool json;
   uint32_t *kept; /* how many records were */
+  struct known *known;
 };
+
+static struct known known_open(const struct call_graph *graph) {
+  struct known known = {.from = GRAPH_NO_NODE};
+  for (unsigned i = 0; i < CERTAINTIES; i++)
+    known.ways[i] = calloc((size_t)graph_nodes(graph) + 1, sizeof **known.ways);
+  return known;
+}
+
+static void known_close(struct known *known) {
+  for (unsigned i = 0; i < CERTAINTIES; i++)
+    free(known->ways[i]);
+  flood_close(&known->reached);
+}
 
 /* ---- Names ---- */
 
@@ -66,13 +87,19 @@ static void print_taken(const struct graph_function *function) {
 
 /* ---- Kept ---- */
 
-/* A function's call of a node; NULL if there is none. */
-static const struct call *call_to(const struct call_graph *graph, uint32_t from, uint32_t to) {
-  const struct graph_function *function = &graph->functions[from];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].target == to)
-      return &graph->calls[i];
-  return NULL;
+/* A function's call of the next node in a chain; NULL if there is none. */
+static const struct call *call_to(const struct why *why, enum certainty certainty, uint32_t from,
+                                  uint32_t to) {
+  const struct call_graph *graph = why->graph;
+  uint32_t *way = &why->known->ways[certainty][from];
+  if (!graph_is_function(graph, from))
+    return NULL;
+  const uint32_t end = graph->functions[from + 1].first_call;
+  if (*way == 0)
+    for (*way = graph->functions[from].first_call + 1; *way <= end; ++*way)
+      if (graph->calls[*way - 1].target == to)
+        break;
+  return *way <= end ? &graph->calls[*way - 1] : NULL;
 }
 
 static const char *verb_of(const struct call *call) {
@@ -98,14 +125,12 @@ typedef void take_step(const struct why *why, uint32_t from, const struct call *
 /* Goes from a call to the GC entry that keeps its record. */
 static void walk_chain(const struct why *why, const struct call *call, enum certainty certainty,
                        take_step *take, json_t *chain) {
-  const struct call_graph *graph = why->graph;
   uint32_t node = call->target;
-  take(why, call_graph_function(graph, call->at), call, node, chain);
+  take(why, call_graph_function(why->graph, call->at), call, node, chain);
   const bool *goals = certainty == BY_NAMELESS ? why->analysis->is_goal : why->analysis->is_entry;
   for (uint32_t next; !goals[node]; node = next) {
     next = analysis_next(why->analysis, certainty, node);
-    take(why, node, graph_is_function(graph, node) ? call_to(graph, node, next) : NULL, next,
-         chain);
+    take(why, node, call_to(why, certainty, node, next), next, chain);
   }
 }
 
@@ -253,13 +278,16 @@ static void print_reached(const struct why *why, const struct flood *reached) {
 
 /* The call's reach, under the policy, has no GC entry; it may have functions by way of pointers. */
 static void print_absence(const struct why *why, const struct call *call) {
-  struct flood reached;
-  flood_open(&reached, why->graph);
+  struct known *known = why->known;
   print_step(why, call_graph_function(why->graph, call->at), call, call->target, NULL);
-  flood_reach(&reached, call->target);
-  flood_on(&reached, why->analysis, false);
-  print_reached(why, &reached);
-  flood_close(&reached);
+  if (known->from != call->target) {
+    flood_close(&known->reached);
+    flood_open(&known->reached, why->graph);
+    flood_reach(&known->reached, call->target);
+    flood_on(&known->reached, why->analysis, false);
+    known->from = call->target;
+  }
+  print_reached(why, &known->reached);
 }
 
 /* ---- Records ---- */
@@ -380,10 +408,12 @@ static bool explain(const struct why_options *options, const struct program *pro
   bool ok = analysis_open(&analysis, &graph, image, table, &options->policy, problem);
   if (ok) {
     const bool json = options->format == FORMAT_JSON;
-    const struct why why = {&graph, &analysis, &options->policy, table, json, kept};
+    struct known known = known_open(&graph);
+    const struct why why = {&graph, &analysis, &options->policy, table, json, kept, &known};
     uint64_t address;
     ok = address_parse(place, &address) ? explain_address(&why, address, problem)
                                         : explain_function(&why, image, place, problem);
+    known_close(&known);
     analysis_close(&analysis);
   }
   call_graph_close(&graph);

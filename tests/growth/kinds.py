@@ -51,6 +51,44 @@ def one_place(slots):
     return make
 
 
+def call(at, to):
+    return b"\xe8" + struct.pack("<i", to - at - 5)
+
+
+def call_chain(n):
+    """Functions that each call the one before; the first one calls by a pointer."""
+    count = n // 96
+    file = File(flags=READ | RUN)
+    code = CODE[X86_64] + b"\x50\xff\x17\x90\x90\x90\x58\xc3"
+    code += b"".join(b"\x50" + call(1, -8) + b"\x58\xc3" for _ in range(count))
+    text = file.add(".text", code, flags=ALLOC | EXECUTE)
+    address = file.address(text)
+    file.add(".data", struct.pack("<Q", address), flags=ALLOC | WRITE)
+    file.add_maps(address, count + 2)
+    file.functions = [symbol(1, address, text, 8)]
+    names = b"".join(b"g%06d\0" % i for i in range(count + 1))
+    return named(file, b"\0f\0" + names, [symbol(3 + 8 * i, address + 8 + 8 * i, text, 8) for i in range(count + 1)])
+
+
+def one_callee(is_last):
+    """One function with many records calls another one, which has as many calls: the last one of the first function,
+    or none."""
+    def make(n):
+        count = n // 100
+        file = File(flags=READ | RUN)
+        size = 5 * count + 3
+        code = b"\x50" + b"".join(call(1 + 5 * i, size) for i in range(count)) + b"\x58\xc3"
+        code += b"\x50" + b"".join(
+            call(1 + 5 * i, -size if is_last and i == count - 1 else size) for i in range(count)) + b"\x58\xc3"
+        text = file.add(".text", code + b"\xc3", flags=ALLOC | EXECUTE)
+        address = file.address(text)
+        each = b"".join(record(6 + 5 * i) for i in range(count))
+        file.add(".llvm_stackmaps", stack_map([(address, 8, count)], each))
+        file.functions = [symbol(1, address, text, size)]
+        return named(file, b"\0f\0g\0h\0", [symbol(3, address + size, text, size), symbol(5, address + 2 * size, text, 1)])
+    return make
+
+
 def functions(n):
     return named(program(n // 96))
 
@@ -411,6 +449,9 @@ KINDS = {
     "place-numbers": one_place(lambda i: ()),
     "place-locations": one_place(lambda i: (8 * (i * 7919 % 65521),)),
     "functions": functions,
+    "call-chain": call_chain,
+    "one-callee-kept": one_callee(True),
+    "one-callee-dropped": one_callee(False),
     "zeros-x86-64": zeros(X86_64),
     "zeros-aarch64": zeros(AARCH64),
     "zeros-riscv64": zeros(RISCV64),

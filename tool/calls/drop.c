@@ -15,24 +15,38 @@
 
 /* ---- The reasons for keeping a record ---- */
 
-/* The node of the chain to be blamed: a function with an indirect call, or a symbol; otherwise the
- * number of nodes. */
+/* Whether a chain's node is to be blamed, or the one before it: a function with an indirect call, or
+ * a symbol. */
+static bool is_blamed(const struct analysis *analysis, enum certainty certainty, uint32_t node) {
+  const struct call_graph *graph = analysis->graph;
+  if (certainty == BY_POINTERS)
+    return node >= graph_anything(graph);
+  return graph_symbol_of(graph, node) != NULL &&
+         (analysis_next(analysis, certainty, node) == graph_anything(graph) ||
+          analysis->occasions[node - graph->function_count] != 0);
+}
+
+/* The node of the chain to be blamed; otherwise the number of nodes. Chains meet: `known` has the
+ * answers for the nodes on the way so far, plus 1. */
 static uint32_t blamed(const struct analysis *analysis, const struct call *call,
-                       enum certainty certainty) {
+                       enum certainty certainty, uint32_t *known) {
   const struct call_graph *graph = analysis->graph;
   uint32_t from = call_graph_function(graph, call->at), node = call->target;
-  while (!analysis->is_entry[node]) {
-    if (certainty == BY_POINTERS && node >= graph_anything(graph))
-      return from;
-    if (certainty == BY_OUTSIDE && graph_symbol_of(graph, node) != NULL &&
-        (analysis_next(analysis, certainty, node) == graph_anything(graph) ||
-         analysis->occasions[node - graph->function_count] != 0))
-      return node;
-    from = node;
-    node = analysis_next(analysis, certainty, node);
+  uint32_t found = graph_nodes(graph);
+  for (; !analysis->is_entry[node] && known[node] == 0;
+       node = analysis_next(analysis, certainty, node)) {
     assert(node < graph_nodes(graph)); /* the record's call reaches an entry */
+    if (is_blamed(analysis, certainty, node)) {
+      found = certainty == BY_POINTERS ? from : node;
+      break;
+    }
+    from = node;
   }
-  return graph_nodes(graph);
+  if (known[node] != 0)
+    found = known[node] - 1;
+  for (uint32_t at = call->target; at != node; at = analysis_next(analysis, certainty, at))
+    known[at] = found + 1;
+  return found;
 }
 
 static int compare_counts(const void *a, const void *b) {
@@ -69,6 +83,9 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
   const size_t count = table->record_count;
   bool *is_dropped = calloc(count + 1, sizeof *is_dropped);
   uint32_t *kept_by = calloc((size_t)graph_nodes(graph) + 1, sizeof *kept_by);
+  uint32_t *known[CERTAINTIES] = {
+      [BY_POINTERS] = calloc((size_t)graph_nodes(graph) + 1, sizeof **known),
+      [BY_OUTSIDE] = calloc((size_t)graph_nodes(graph) + 1, sizeof **known)};
   *drop = (struct drop){.records = table->record_count,
                         .addresses = calloc(count + 1, sizeof *drop->addresses),
                         .has_handlers = analysis_has_handlers(analysis)};
@@ -81,7 +98,7 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
     if (is_dropped[i])
       drop->addresses[drop->dropped++] = table->records[i].address;
     if (verdict == KEEP_BY_POINTERS || verdict == KEEP_BY_OUTSIDE)
-      kept_by[blamed(analysis, call, (enum certainty)verdict)]++;
+      kept_by[blamed(analysis, call, (enum certainty)verdict, known[verdict])]++;
   }
   drop->pointers = sort_counts(graph, kept_by, 0, graph->function_count, &drop->pointer_count);
   drop->outside = sort_counts(graph, kept_by, graph->function_count, graph_anything(graph),
@@ -89,6 +106,8 @@ void drop_records(struct loaded *loaded, const struct analysis *analysis,
   safepoints_remove(table, is_dropped);
   free(is_dropped);
   free(kept_by);
+  free(known[BY_POINTERS]);
+  free(known[BY_OUTSIDE]);
 }
 
 void drop_close(struct drop *drop) {
