@@ -42,6 +42,13 @@ expect_refusal 'thin.a: members of the thin archive that lead to more' "$stackpa
 expect_status 2 "${stackpack}-ld" @response0
 only_line_matches 'response[0-9]*: more than 1000 response files' err || { cat err; fail "another complaint"; }
 
+# Libraries of a link: the folders are looked for once.
+for ((i = 0; i < 4000; i++)); do echo -lx; done >words
+if [[ -z $(library_flags) ]]; then
+  count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "${stackpack}-ld" --stackpack-ld=true @words 2>&1 | sed -n 's/.*Collected : //p')
+  ((count < 50000000)) || fail "4000 libraries take $count instructions"
+fi
+
 # A command that needs more memory than it may have says so in one line, with the limit.
 if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
   PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.records(1 << 23).write("records")'

@@ -61,35 +61,46 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
-/* The path of a file in a folder, where "=" at its front is the system's root; NULL: it is missing.
- * To be freed. */
-static char *file_in(const struct words *words, const char *folder, const char *form,
-                     const char *name) {
-  const char *root = "", *in_root = arguments_after(folder, "=");
-  char file[PATH_MAX], path[2 * PATH_MAX];
-  for (size_t i = 0; in_root != NULL && i < words->count; i++) {
+/* The folders for -l. "=" at the front of one is the system's root. */
+static struct words find_folders(const struct words *words) {
+  struct words folders = {0};
+  const char *root = "";
+  char path[2 * PATH_MAX];
+  for (size_t i = 0; i < words->count; i++) {
     const char *value = arguments_after(words->items[i], "--sysroot=");
     root = value != NULL ? value : root;
   }
+  for (size_t i = 0; i < words->count; i++) {
+    const char *folder = search_folder(words, i);
+    const char *in_root = folder == NULL ? NULL : arguments_after(folder, "=");
+    if (folder == NULL)
+      continue;
+    snprintf(path, sizeof path, "%s%s", in_root != NULL ? root : "",
+             in_root != NULL ? in_root : folder);
+    words_add(&folders, path);
+  }
+  return folders;
+}
+
+/* The path of a file in a folder; NULL: it is missing. To be freed. */
+static char *file_in(const char *folder, const char *form, const char *name) {
+  char file[PATH_MAX], path[3 * PATH_MAX];
   snprintf(file, sizeof file, form, name);
-  snprintf(path, sizeof path, "%s%s/%s", root, in_root != NULL ? in_root : folder, file);
+  snprintf(path, sizeof path, "%s/%s", folder, file);
   return access(path, F_OK) == 0 ? strdup(path) : NULL;
 }
 
 /* The archive that -lNAME finds; NULL: none, or a shared library comes first. To be freed. */
-static char *find_archive(const struct words *words, const char *name, bool is_static) {
+static char *find_archive(const struct words *folders, const char *name, bool is_static) {
   const char *exact = arguments_after(name, ":");
-  for (size_t i = 0; i < words->count; i++) {
-    const char *folder = search_folder(words, i);
-    if (folder == NULL)
-      continue;
-    char *shared = is_static || exact != NULL ? NULL : file_in(words, folder, "lib%s.so", name);
+  for (size_t i = 0; i < folders->count; i++) {
+    const char *folder = folders->items[i];
+    char *shared = is_static || exact != NULL ? NULL : file_in(folder, "lib%s.so", name);
     if (shared != NULL) {
       free(shared);
       return NULL;
     }
-    char *path = exact != NULL ? file_in(words, folder, "%s", exact)
-                               : file_in(words, folder, "lib%s.a", name);
+    char *path = exact != NULL ? file_in(folder, "%s", exact) : file_in(folder, "lib%s.a", name);
     if (path != NULL)
       return path;
   }
@@ -121,14 +132,13 @@ static void step(struct place *place, const char *word, const char *next) {
 }
 
 /* The file that a word, or -l and the next one, names as an input; NULL: none. To be freed. */
-static char *input_of(const struct words *words, size_t i, const struct place *place) {
-  const char *word = words->items[i];
+static char *input_of(const struct words *folders, const char *word, const struct place *place) {
   const char *library = arguments_after(word, "--library=");
   if (library == NULL)
     library = arguments_after(word, "-l");
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
     return NULL;
-  return library != NULL ? find_archive(words, library, place->is_static) : strdup(word);
+  return library != NULL ? find_archive(folders, library, place->is_static) : strdup(word);
 }
 
 /* Whether the linker leaves out unreferenced sections; the last word about it counts. */
@@ -215,14 +225,16 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   for (size_t i = 0; i < words->count; i++)
     if (is_any(words->items[i], objects))
       return true;
+  struct words folders = find_folders(words);
   for (size_t i = 0; ok && i < words->count; i++) {
-    char *path = input_of(words, i, &place);
+    char *path = input_of(&folders, words->items[i], &place);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && is_input(path))
       ok = (inputs->names.count > 0 || make_folder(inputs, problem)) &&
            split_input(inputs, path, words, i, problem);
     free(path);
   }
+  words_close(&folders);
   return ok;
 }
 
