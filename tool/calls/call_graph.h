@@ -71,8 +71,7 @@
  *   part         of a function: code with a start of its own that is entered with the function's
  *                frame on the stack, such as `f.cold`. (The parts of parts.h are those of addresses.)
  *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
- *   level        of a place: stack and registers are as at the function's start (MARK_LEVEL)
- *   odd          of a return, or a jump: it may go elsewhere than the function's caller (stack.h)
+ *   odd          of a return, or a jump: it may go elsewhere than the function's caller (returns.h)
  *   stub         code of the procedure linkage table that jumps to a symbol
  *   registered   of a function: given to one such as atexit, to be called later (registered.c)
  *   occasion     when registered functions are called (enum leaf_occasion)

@@ -164,8 +164,10 @@ static bool contradicts(const struct state *guess, const struct state *other,
                         const struct code_architecture *architecture) {
   const bool has_other_depth =
       guess->stack.is_known && other->stack.is_known && guess->stack.offset != other->stack.offset;
-  return has_other_depth || (architecture->has_link && (other->own & KEPT_LINK_BIT) != 0 &&
-                             ((guess->own | guess->stored) & KEPT_LINK_BIT) == 0);
+  const bool has_link =
+      ((guess->own | guess->stored) & KEPT_LINK_BIT) != 0 || guess->link_copies != 0;
+  return has_other_depth ||
+         (architecture->has_link && (other->own & KEPT_LINK_BIT) != 0 && !has_link);
 }
 
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed) {
