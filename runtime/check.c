@@ -128,13 +128,12 @@ static bool compare_next(struct stackpack_check *check) {
     advance(a, b, &meets);
     advance(b, a, &meets);
   }
-  if (a->answer != STACKPACK_WALK_MANAGED || b->answer != STACKPACK_WALK_MANAGED)
+  if (a->answer != STACKPACK_WALK_MANAGED || b->answer != STACKPACK_WALK_MANAGED) {
     check->answer = compare_ends(check, meets);
-  else if (!is_same_frame(a, b))
-    check->answer = STACKPACK_CHECK_FRAME;
-  else
-    check->answer = compare_roots(check);
-  if (a->answer != STACKPACK_WALK_MANAGED || check->answer != STACKPACK_CHECK_SAME)
+    return false;
+  }
+  check->answer = is_same_frame(a, b) ? compare_roots(check) : STACKPACK_CHECK_FRAME;
+  if (check->answer != STACKPACK_CHECK_SAME)
     return false;
   keep_last(check);
   return true;
