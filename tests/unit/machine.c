@@ -3,6 +3,7 @@
  * forms; the other machines' instructions are assemblers' output for the text beside them.
  */
 #include "elf/machine.h"
+#include "format/frames.h"
 #include "suite.h"
 
 #include <Zydis/Zydis.h>
@@ -122,4 +123,116 @@ TEST(names) {
   ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 63), "ft11");
   ck_assert_str_eq(machine_register_name(machine_find(EM_RISCV), 127), "v31");
   ck_assert_ptr_null(machine_find(EM_386));
+}
+
+/* As the machines' ABIs have them, and LLVM's hasFP of functions with a stack map. */
+TEST(numbers) {
+  static const struct {
+    const struct machine *machine;
+    uint16_t stack_pointer, return_address, pushed_by_call;
+    bool linker_moves_code, maps_have_frame_pointer;
+  } cases[] = {
+      {&machine_x86_64, 7, 16, 8, false, true},
+      {&machine_aarch64, 31, 30, 0, false, true},
+      {&machine_riscv64, 2, 1, 0, true, false},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct machine *machine = cases[i].machine;
+    ck_assert_ptr_eq(machine_find(machine->elf_number), machine);
+    ck_assert_uint_eq(machine->stack_pointer, cases[i].stack_pointer);
+    ck_assert_uint_eq(machine->return_address, cases[i].return_address);
+    ck_assert_uint_eq(machine->pushed_by_call, cases[i].pushed_by_call);
+    ck_assert(machine->linker_moves_code == cases[i].linker_moves_code);
+    ck_assert(machine->maps_have_frame_pointer == cases[i].maps_have_frame_pointer);
+  }
+}
+
+/* ---- The registers that RISC-V saves by one instruction ---- */
+
+enum { RA = 1, S_REGISTERS = 12 };
+static const unsigned s_registers[S_REGISTERS] = {8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
+
+/* Facts with ra, and the first of s0 to s11, in words below the CFA, as an unwind table lists them;
+ * the code before them; and the registers that are saved then, of which s0 is in this word. */
+static const struct {
+  const char *text;
+  int32_t cfa_offset, ra;
+  unsigned listed;
+  unsigned halves;
+  uint16_t code[9];
+  unsigned expected;
+  int32_t s0;
+} savers[] = {
+    {"cm.push {ra}", 16, 1, 0, 1, {0xb842}, 0, 0},
+    {"cm.push {ra, s0-s1}", 32, 3, 0, 1, {0xb862}, 2, 2},
+    {"cm.push {ra, s0-s1}; c.addi sp, -16", 48, 3, 0, 2, {0xb862, 0x1141}, 2, 2},
+    {"cm.push {ra, s0-s11}", 112, 13, 0, 1, {0xb8f2}, 12, 12},
+    {"cm.push {ra, s0-s1}, not there", 32, 4, 0, 1, {0xb862}, 0, 0},
+    {"a list of no register", 16, 1, 0, 1, {0xb832}, 0, 0},
+    {"c.mv", 32, 1, 0, 1, {0x842a}, 0, 0},
+    {"jal t0", 32, 1, 0, 2, {0x02ef, 0x0040}, 3, -2},
+    {"jalr t0, t1", 32, 1, 0, 2, {0x02e7, 0x0003}, 3, -2},
+    {"jal t0, ra not there", 32, 3, 0, 2, {0x02ef, 0x0040}, 0, 0},
+    {"jal t0, many", 112, 1, 0, 2, {0x02ef, 0x0040}, 12, -2},
+    {"jal t0; c.addi sp", 64, 1, 0, 3, {0x02ef, 0x0040, 0x1101}, 1, -2},
+    {"jal t0; c.addi sp, s0 listed", 64, 1, 1, 3, {0x02ef, 0x0040, 0x1101}, 1, -2},
+    {"jal t0; c.addi16sp, s1 listed", 64, 1, 2, 3, {0x02ef, 0x0040, 0x7139}, 3, -2},
+    {"jal t0; addi sp", 64, 1, 0, 4, {0x02ef, 0x0040, 0x0113, 0xfc01}, 1, -2},
+    {"jal t0; lui; addiw; sub sp",
+     64,
+     1,
+     2,
+     8,
+     {0x02ef, 0x0040, 0x12b7, 0x0000, 0x829b, 0x0012, 0x0133, 0x4051},
+     3,
+     -2},
+    {"jal t0; sub a0", 64, 1, 2, 4, {0x02ef, 0x0040, 0x0533, 0x4051}, 2, -2},
+    {"jal t0; add sp", 64, 1, 2, 4, {0x02ef, 0x0040, 0x0133, 0x0051}, 2, -2},
+    {"jal t0; c.lwsp", 64, 1, 2, 3, {0x02ef, 0x0040, 0x4502}, 2, -2},
+    {"jal t0; c.j", 64, 1, 2, 3, {0x02ef, 0x0040, 0xa001}, 2, -2},
+    {"jal t0; 14 bytes",
+     64,
+     1,
+     2,
+     9,
+     {0x02ef, 0x0040, 0x1101, 0x1101, 0x1101, 0x1101, 0x1101, 0x1101, 0x1101},
+     2,
+     -2},
+    {"jal t0; 12 bytes",
+     64,
+     1,
+     2,
+     8,
+     {0x02ef, 0x0040, 0x1101, 0x1101, 0x1101, 0x1101, 0x1101, 0x1101},
+     3,
+     -2},
+};
+
+TEST(registers_saved_by_one_instruction) {
+  for (size_t i = 0; i < sizeof savers / sizeof *savers; i++) {
+    struct frame_facts facts = {.cfa_offset = savers[i].cfa_offset, .saved = 1u << RA};
+    facts.offsets[RA] = -8 * savers[i].ra;
+    for (unsigned k = 0; k < savers[i].listed; k++) {
+      facts.saved |= 1u << s_registers[k];
+      facts.offsets[s_registers[k]] = -8 * (int32_t)(k + 2);
+    }
+    uint8_t code[18];
+    size_t size = 0;
+    for (unsigned k = 0; k < savers[i].halves; k++) {
+      code[size++] = (uint8_t)savers[i].code[k];
+      code[size++] = (uint8_t)(savers[i].code[k] >> 8);
+    }
+    machine_riscv64.save_more(&facts, code + size, size);
+    for (unsigned k = 0; k < S_REGISTERS; k++) {
+      const bool is_saved = (facts.saved >> s_registers[k] & 1) != 0;
+      const int32_t word = savers[i].s0 < 0 ? savers[i].s0 - (int32_t)k : (int32_t)k - savers[i].s0;
+      ck_assert_msg(is_saved == (k < savers[i].expected), "%s: s%u", savers[i].text, k);
+      if (is_saved)
+        ck_assert_msg(facts.offsets[s_registers[k]] == 8 * word, "%s: s%u", savers[i].text, k);
+    }
+    ck_assert((facts.saved >> RA & 1) != 0);
+    struct frame_facts none = {.saved = 1u << RA}; /* no code to look at */
+    machine_riscv64.save_more(&none, code, 0);
+    ck_assert_uint_eq(none.saved, 1u << RA);
+  }
 }
