@@ -715,3 +715,160 @@ TEST(damaged_instructions) {
   check_rule(rules[3], RSP, 16);
   bytes_free(&section);
 }
+
+/* ---- Landing pads ---- */
+
+enum { TABLES = 0x40000, VISITS_MAX = 8 };
+
+struct visits {
+  struct {
+    struct code_range calls;
+    uint64_t landing;
+  } items[VISITS_MAX];
+  unsigned count;
+};
+
+static void note_visit(void *context, struct code_range function, struct code_range calls,
+                       uint64_t landing) {
+  struct visits *visits = context;
+  ck_assert_uint_eq(function.start, CODE);
+  ck_assert_uint_eq(function.end, CODE + CODE_SIZE);
+  ck_assert_uint_lt(visits->count, VISITS_MAX);
+  visits->items[visits->count].calls = calls;
+  visits->items[visits->count++].landing = landing;
+}
+
+/* An FDE whose language-specific data are at an address: as a distance, or as it is. */
+static void add_fde_with_data(struct bytes *section, uint8_t encoding, uint64_t data) {
+  const uint8_t encodings[] = {encoding, SDATA4_PLACE};
+  const size_t cie = add_cie(section, "zLR", encodings, sizeof encodings);
+  const size_t start = start_fde(section, cie);
+  bytes_u32(section, (uint32_t)(CODE - (ADDRESS + section->size)));
+  bytes_u32(section, CODE_SIZE);
+  bytes_u8(section, 8);
+  if ((encoding & 0x70) != 0 && data != 0)
+    data -= ADDRESS + section->size;
+  bytes_u64(section, data);
+  end_entry(section, start);
+}
+
+/* The landing pads of so many functions with the same data. */
+static bool landings(const uint8_t *table, size_t size, uint8_t encoding, uint64_t data,
+                     unsigned functions, struct visits *visits) {
+  struct bytes section = {0};
+  *visits = (struct visits){0};
+  for (unsigned i = 0; i < functions; i++)
+    add_fde_with_data(&section, encoding, data);
+  uint8_t *exact = bytes_exact(table, size);
+  const struct section_bytes frames = {section.data, section.size, ADDRESS};
+  const struct section_bytes tables = {exact, size, TABLES};
+  const bool ok = eh_frame_landings(&frames, &tables, note_visit, visits);
+  free(exact);
+  bytes_free(&section);
+  return ok;
+}
+
+static void check_visit(const struct visits *visits, unsigned number, uint64_t start, uint64_t end,
+                        uint64_t landing) {
+  ck_assert_uint_lt(number, visits->count);
+  ck_assert_uint_eq(visits->items[number].calls.start, CODE + start);
+  ck_assert_uint_eq(visits->items[number].calls.end, CODE + end);
+  ck_assert_uint_eq(visits->items[number].landing, landing);
+}
+
+/* A table's calls: at 0x10, with a landing pad at `base` + 0x40, and at 0x20, with none. */
+#define CALLS 0x10, 4, 0x40, 1, 0x20, 8, 0, 0
+
+TEST(landing_pads) {
+  static const struct {
+    uint8_t bytes[24];
+    uint64_t base; /* 0: the table is unreadable from the start */
+  } cases[] = {
+      {{0xff, 0xff, 0x01, 8, CALLS}, CODE},
+      {{0xff, 0x9b, 0x7f, 0x01, 8, CALLS}, CODE}, /* with types */
+      {{0x00, 0, 0, 3, 0, 0, 0, 0, 0, 0xff, 0x01, 8, CALLS}, 0x30000},
+      {{0x03, 0, 0, 3, 0, 0xff, 0x01, 8, CALLS}, 0x30000},
+      {{0x13, 0, 1, 0, 0, 0xff, 0x01, 8, CALLS}, TABLES + 1 + 0x100},
+      {{0x1b, 0, 0xff, 0xff, 0xff, 0xff, 0x01, 8, CALLS}, TABLES + 1 - 0x100},
+      {{0x2b, 0, 0, 0, 0, 0xff, 0x01, 8, CALLS}, 0},
+      {{0x83, 0, 0, 0, 0, 0xff, 0x01, 8, CALLS}, 0},
+      {{0xff, 0xff, 0x11, 8, CALLS}, 0},
+      {{0xff, 0xff, 0x0f, 8, CALLS}, 0},
+      {{0xff, 0xff, 0x01, 21, CALLS}, 0}, /* 20 bytes are left */
+  };
+  struct visits visits;
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ck_assert(landings(cases[i].bytes, sizeof cases[i].bytes, SDATA4_PLACE, TABLES, 1, &visits));
+    ck_assert_uint_eq(visits.count, 1);
+    if (cases[i].base == 0)
+      check_visit(&visits, 0, 0, CODE_SIZE, LANDING_UNKNOWN);
+    else
+      check_visit(&visits, 0, 0x10, 0x14, cases[i].base + 0x40);
+  }
+}
+
+/* Calls in another format; and one that is cut, by the table's end or by its own. */
+TEST(landing_pads_of_more_calls) {
+  static const uint8_t wide[] = {0xff, 0xff, 0x02, 14, 0x10, 0, 4, 0, 0x40,
+                                 0,    1,    0x20, 0,  8,    0, 0, 1, 0};
+  static const uint8_t cut[] = {0xff, 0xff, 0x01, 6, 0x10, 4, 0x40, 1, 0x20, 8, 0x50, 1};
+  struct visits visits;
+  ck_assert(landings(wide, sizeof wide, SDATA4_PLACE, TABLES, 1, &visits));
+  ck_assert_uint_eq(visits.count, 2);
+  check_visit(&visits, 0, 0x10, 0x14, CODE + 0x40);
+  check_visit(&visits, 1, 0x20, 0x28, CODE + 0x100);
+  ck_assert(landings(cut, sizeof cut, SDATA4_PLACE, TABLES, 1, &visits));
+  ck_assert_uint_eq(visits.count, 2);
+  check_visit(&visits, 1, 0, CODE_SIZE, LANDING_UNKNOWN);
+}
+
+/* Where an FDE says its function's data are: somewhere, nowhere, or in an unreadable way. */
+TEST(places_of_landing_pads) {
+  static const uint8_t table[] = {0xff, 0xff, 0x01, 8, CALLS};
+  static const struct {
+    uint8_t encoding;
+    uint64_t data;
+    unsigned count;
+    bool is_known;
+  } cases[] = {
+      {SDATA4_PLACE, TABLES, 1, true},
+      {SDATA8_PLACE, TABLES, 1, true},
+      {ABSOLUTE, TABLES, 1, true},
+      {0x03, TABLES, 1, true},
+      {ABSOLUTE, 0, 0, false},
+      {SDATA4_PLACE, 0, 0, false},
+      {0xff, TABLES, 0, false}, /* omitted */
+      {0x2b, TABLES, 1, false},
+      {INDIRECT, TABLES, 1, false},
+      {SDATA4_PLACE, TABLES - 1, 1, false},
+      {SDATA4_PLACE, TABLES + sizeof table, 1, false},
+  };
+  struct visits visits;
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ck_assert(landings(table, sizeof table, cases[i].encoding, cases[i].data, 1, &visits));
+    ck_assert_uint_eq(visits.count, cases[i].count);
+    if (cases[i].is_known)
+      check_visit(&visits, 0, 0x10, 0x14, CODE + 0x40);
+    else if (cases[i].count > 0)
+      check_visit(&visits, 0, 0, CODE_SIZE, LANDING_UNKNOWN);
+  }
+}
+
+TEST(landing_pads_without_data) {
+  struct bytes section = {0};
+  struct visits visits = {0};
+  add_fde(&section, add_usual_cie(&section), CODE, CODE_SIZE);
+  const struct section_bytes frames = {section.data, section.size, ADDRESS}, tables = {0};
+  ck_assert(eh_frame_landings(&frames, &tables, note_visit, &visits));
+  ck_assert_uint_eq(visits.count, 0);
+  bytes_free(&section);
+}
+
+/* Data that many functions share would be read again for each. */
+TEST(shared_landing_pads) {
+  static const uint8_t table[] = {0xff, 0xff, 0x01, 8, CALLS};
+  struct visits visits;
+  ck_assert(landings(table, sizeof table, SDATA4_PLACE, TABLES, 4, &visits));
+  ck_assert_uint_eq(visits.count, 4);
+  ck_assert(!landings(table, sizeof table, SDATA4_PLACE, TABLES, 5, &visits));
+}
