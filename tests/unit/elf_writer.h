@@ -9,7 +9,7 @@
 
 #include <elf.h>
 
-enum { ELF_SEGMENTS_MAX = 8, ELF_SECTIONS_MAX = 16, ELF_PATH_SIZE = 200 };
+enum { ELF_SEGMENTS_MAX = 8, ELF_SECTIONS_MAX = 80, ELF_PATH_SIZE = 200 };
 
 struct elf {
   struct bytes bytes;

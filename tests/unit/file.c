@@ -121,6 +121,28 @@ TEST(a_broken_packed_file) {
   model_free(&model);
 }
 
+/* The segment's memory, not the file, limits the table. */
+TEST(a_table_that_its_segment_cuts) {
+  struct model model = make_model();
+  struct elf elf = begin();
+  elf.without_sections = true;
+  elf_add_packed_model(&elf, &model);
+  elf_finish(&elf);
+  Elf64_Ehdr header;
+  memcpy(&header, elf.bytes.data, sizeof header);
+  for (unsigned i = 0; i < header.e_phnum; i++) {
+    Elf64_Phdr segment;
+    uint8_t *place = elf.bytes.data + header.e_phoff + i * sizeof segment;
+    memcpy(&segment, place, sizeof segment);
+    if (segment.p_type == PT_LOAD)
+      segment.p_filesz = elf.bytes.size - 8 - segment.p_offset; /* 7: padding after a table */
+    memcpy(place, &segment, sizeof segment);
+  }
+  check_error(&elf.bytes, STACKPACK_BAD_TABLE);
+  elf_free(&elf);
+  model_free(&model);
+}
+
 /* A note with an address outside the file's segments. */
 TEST(a_note_outside_of_all_segments) {
   static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
@@ -230,6 +252,22 @@ TEST(a_raw_section_that_is_not_in_the_file) {
     elf.sections[raw].sh_offset = sizes[i];
     check_elf_error(&elf, STACKPACK_BAD_STACK_MAP);
   }
+}
+
+/* A linker script may leave several; more than any does are refused. */
+TEST(many_raw_sections) {
+  enum { MANY = 64 };
+  struct bytes map = {0};
+  v3_map(&map, 0, 0, 0);
+  for (unsigned more = 0; more < 2; more++) {
+    struct elf elf = begin();
+    for (unsigned i = 0; i < MANY + more; i++)
+      elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, map.data, map.size);
+    elf_finish(&elf);
+    check_error(&elf.bytes, more == 0 ? STACKPACK_OK : STACKPACK_BAD_STACK_MAP);
+    elf_free(&elf);
+  }
+  bytes_free(&map);
 }
 
 /* ---- Relocations ---- */

@@ -144,6 +144,61 @@ TEST(a_direct_location_in_the_last_pair) {
   check_statepoint("000DIDD", 0, 1, 2);
 }
 
+static bool may_return(const void *code, uint64_t address) {
+  (void)code, (void)address;
+  return true;
+}
+
+static bool may_not_return(const void *code, uint64_t address) {
+  (void)code, (void)address;
+  return false;
+}
+
+/* Of an unknown ID: the place decides, and then the slots' register. */
+TEST(statepoints_by_their_place) {
+  enum { RSP = 7 };
+  static const struct {
+    const char *letters;
+    uint64_t id;
+    uint32_t offset;
+    bool may_return;
+    uint16_t stack_pointer;
+    uint64_t frame_size, unlike;
+    enum safepoint_kind kind;
+    unsigned doubtful;
+  } cases[] = {
+      {"000II", 7, 0x10, true, RSP, 24, 0, SAFEPOINT_STATEPOINT, 0},
+      {"000II", 7, 0x10, false, RSP, 24, 0x1010, SAFEPOINT_STACKMAP, 0},
+      {"000II", 7, 0, true, RSP, 24, 0x1000, SAFEPOINT_STACKMAP, 0},
+      {"000II", SAFEPOINT_USUAL_ID, 0x10, false, RSP, 24, 0, SAFEPOINT_STATEPOINT, 0},
+      {"000II", 7, 0x10, true, 0, 24, 0, SAFEPOINT_STACKMAP, 1},
+      {"000II", 7, 0x10, true, RSP, SAFEPOINT_FRAME_SIZE_UNKNOWN, 0, SAFEPOINT_STACKMAP, 1},
+      {"000RR", 7, 0x10, true, RSP, 24, 0, SAFEPOINT_STACKMAP, 1},
+      {"000", 7, 0x10, true, 0, 24, 0, SAFEPOINT_STATEPOINT, 0},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct statepoint_signs signs = {.rule = STATEPOINTS_AUTO,
+                                           .may_return_to =
+                                               cases[i].may_return ? may_return : may_not_return,
+                                           .stack_pointer = cases[i].stack_pointer};
+    struct bytes bytes = {0};
+    struct safepoints table = {0};
+    v3_map(&bytes, 1, 0, 1);
+    v3_function(&bytes, 0x1000, cases[i].frame_size, 1);
+    v3_record(&bytes, cases[i].id, cases[i].offset, (uint16_t)strlen(cases[i].letters));
+    for (unsigned k = 0; cases[i].letters[k] != 0; k++)
+      add_letter(&bytes, cases[i].letters[k], k);
+    v3_live_outs(&bytes, 0);
+    v3_end_record(&bytes);
+    ck_assert(safepoints_add_v3(&table, bytes.data, bytes.size, &signs));
+    ck_assert_int_eq(safepoints_kind(&table, &table.records[0]), cases[i].kind);
+    ck_assert_uint_eq(table.functions[0].unlike, cases[i].unlike);
+    ck_assert_uint_eq(table.records_doubtful, cases[i].doubtful);
+    safepoints_free(&table);
+    bytes_free(&bytes);
+  }
+}
+
 TEST(records_that_are_no_statepoints) {
   check_plain("");
   check_plain("0");
