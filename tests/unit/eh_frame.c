@@ -716,6 +716,46 @@ TEST(damaged_instructions) {
   bytes_free(&section);
 }
 
+/* ---- Personality routines ---- */
+
+TEST(personality_routines) {
+  static const struct {
+    const char *augmentation;
+    uint8_t encoding;
+    uint32_t value;
+    uint64_t expected; /* 0: none; from the section's start where it is relative */
+  } cases[] = {
+      {"zPR", 0x03, 0x30000, 0x30000},
+      {"zPR", SDATA4_PLACE, 0x1000, ADDRESS + 18 + 0x1000},
+      {"zPR", SDATA4_PLACE, -0x1000u, ADDRESS + 18 - 0x1000},
+      {"zSPR", 0x03, 0x30000, 0x30000}, /* of a signal handler */
+      {"zBPR", 0x03, 0x30000, 0x30000},
+      {"zGPR", 0x03, 0x30000, 0x30000},
+      {"zQPR", 0x03, 0x30000, 0},
+      {"zPR", 0x03, 0, 0},
+      {"zPR", INDIRECT | SDATA4_PLACE, 0x1000, 0},
+      {"zPR", 0x2b, 0x1000, 0},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct bytes data = {0}, section = {0};
+    struct code_ranges ranges = {0};
+    bytes_u8(&data, cases[i].encoding);
+    bytes_u32(&data, cases[i].value);
+    bytes_u8(&data, SDATA4_PLACE);
+    const size_t cie = add_cie(&section, cases[i].augmentation, data.data, (uint8_t)data.size);
+    add_fde(&section, cie, 0x20000, 0x10);
+    ck_assert(eh_frame_add_personalities(&ranges, section.data, section.size, ADDRESS));
+    ck_assert_uint_eq(ranges.count, cases[i].expected != 0);
+    if (ranges.count > 0) {
+      ck_assert_uint_eq(ranges.items[0].start, cases[i].expected);
+      ck_assert_uint_eq(ranges.items[0].end, cases[i].expected + 1);
+    }
+    code_ranges_free(&ranges);
+    bytes_free(&section);
+    bytes_free(&data);
+  }
+}
+
 /* ---- Landing pads ---- */
 
 enum { TABLES = 0x40000, VISITS_MAX = 8 };

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,7 @@ TEST(the_three_answers) {
 TEST(a_closed_process_finds_nothing) {
   open_process();
   stackpack_process_close(&process);
+  ck_assert_uint_eq(stackpack_process_modules(&process), 0);
   ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_NOT_MANAGED);
   open_process();
   ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
