@@ -21,8 +21,9 @@ struct call {
   int32_t distance;
 };
 
-static struct safepoints table_of(uint64_t size, const struct call *calls, size_t count) {
-  struct safepoints table = {.machine = EM_X86_64};
+static struct safepoints table_of(uint16_t machine, uint64_t size, const struct call *calls,
+                                  size_t count) {
+  struct safepoints table = {.machine = machine};
   uint64_t none;
   ck_assert(safepoints_add_function(
       &table, (struct safepoint_function){.address = ADDRESS, .frame_size = 0}));
@@ -35,12 +36,14 @@ static struct safepoints table_of(uint64_t size, const struct call *calls, size_
   return table;
 }
 
-static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
-  struct code code = {.machine = machine_find(EM_X86_64)};
+/* Of a function at the start of bytes[0..size). */
+static void check_machine(uint16_t machine, uint64_t function_size, const uint8_t *bytes,
+                          size_t size, const struct call *calls) {
+  struct code code = {.machine = machine_find(machine)};
   size_t count = 0;
   while (count < RECORDS_MAX && calls[count].offset != 0)
     count++;
-  struct safepoints table = table_of(size, calls, count);
+  struct safepoints table = table_of(machine, function_size, calls, count);
   code_add(&code, ADDRESS, bytes, size);
   ck_assert(code_frames_tell(&table, &code));
   ck_assert_uint_eq(table.record_count, count);
@@ -51,6 +54,10 @@ static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
         frame == 0 ? UNTOLD : frame_from_words(intern_get(&table.frames, frame - 1)).cfa_offset);
   }
   safepoints_free(&table);
+}
+
+static void check(const uint8_t *bytes, size_t size, const struct call *calls) {
+  check_machine(EM_X86_64, size, bytes, size, calls);
 }
 
 #define BYTES(...) (const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})
@@ -112,6 +119,40 @@ TEST(frame_pointers_that_differ) {
   check(BYTES(TWO_WAYS, CALL, LEAVE, RETURN), CALLS({11, 16}, {16, 16}, {21, UNTOLD}));
 }
 
+/* ---- Machines whose calls leave the return address in a register ---- */
+
+TEST(frames_of_aarch64) {
+#define PUSH_LINK 0xfd, 0x7b, 0xbf, 0xa9 /* stp x29, x30, [sp, #-16]! */
+#define POP_LINK 0xfd, 0x7b, 0xc1, 0xa8  /* ldp x29, x30, [sp], #16 */
+#define BL 0x40, 0, 0, 0x94              /* bl .+256 */
+#define RET 0xc0, 0x03, 0x5f, 0xd6
+#define ARM(...)                                                                                   \
+  check_machine(EM_AARCH64, sizeof((const uint8_t[]){__VA_ARGS__}), BYTES(__VA_ARGS__), calls)
+  /* The call after another one is proven by the function's end. */
+  const struct call *calls = CALLS({8, 16}, {12, 16});
+  ARM(PUSH_LINK, BL, BL, POP_LINK, RET);
+  calls = CALLS({16, UNTOLD}); /* at two depths */
+  ARM(PUSH_LINK, 0x40, 0, 0, 0xb4 /* cbz x0, .+8 */, 0xff, 0x43, 0, 0xd1 /* sub sp, sp, #16 */, BL,
+      POP_LINK, RET);
+}
+
+TEST(frames_of_riscv64) {
+#define JAL 0xef, 0, 0, 0x10 /* jal ra, .+256 */
+#define RISCV(SIZE, ...) check_machine(EM_RISCV, SIZE, BYTES(__VA_ARGS__), calls)
+#define MAKE_FRAME 0x41, 0x11, 0x06, 0xe4 /* addi sp, sp, -16; sd ra, 8(sp) */
+#define LOAD_LINK 0xa2, 0x60              /* ld ra, 8(sp) */
+#define END_FRAME 0x41, 0x01              /* addi sp, sp, 16 */
+#define JR_RA 0x82, 0x80
+  const struct call *calls = CALLS({8, 16}, {12, 16});
+  RISCV(18, MAKE_FRAME, JAL, JAL, LOAD_LINK, END_FRAME, JR_RA);
+  /* By helpers behind the function. */
+  RISCV(16, 0xef, 0x02, 0x00, 0x01 /* jal t0, .+16 */, JAL, JAL, 0x6f, 0, 0xa0, 0 /* j .+10 */,
+        MAKE_FRAME, 0x82, 0x82 /* jr t0 */, LOAD_LINK, END_FRAME, JR_RA);
+  calls = CALLS({12, UNTOLD});
+  RISCV(18, MAKE_FRAME, 0x11, 0xc1 /* beqz a0, .+4 */, 0x41, 0x11 /* addi sp, sp, -16 */, JAL,
+        LOAD_LINK, END_FRAME, JR_RA);
+}
+
 /* ---- A library ---- */
 
 /* The code at a range of addresses; NULL if it is in several pieces. */
@@ -158,8 +199,22 @@ static struct safepoints calls_of(const struct code *code) {
 }
 
 static int32_t distance_of(const struct safepoints *table, uint32_t frame) {
+  if (frame == 0)
+    return UNTOLD;
   const struct frame_facts facts = frame_from_words(intern_get(&table->frames, frame - 1));
   return facts.cfa_register == table->frame_machine.stack_pointer ? facts.cfa_offset : UNTOLD;
+}
+
+/* The code's facts on registers that calls preserve: saved where the unwind table has them, or
+ * lost. */
+enum { PRESERVED = 0xf048 }; /* rbx, rbp, r12 to r15 */
+static void check_registers(const struct safepoints *table, uint32_t frame, uint32_t right_frame) {
+  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, frame - 1));
+  const struct frame_facts right = frame_from_words(intern_get(&table->frames, right_frame - 1));
+  ck_assert_uint_eq(right.saved & PRESERVED & ~facts.saved & ~facts.lost, 0);
+  for (unsigned i = 0; i < FRAME_REGISTERS; i++)
+    if ((facts.saved & right.saved) >> i & 1)
+      ck_assert_int_eq(facts.offsets[i], right.offsets[i]);
 }
 
 /* Parts of functions, and stubs of the linkage table, start with more on the stack than a call leaves there. No stack map is of
@@ -202,19 +257,21 @@ static void check_file(const char *path, uint32_t least) {
   struct safepoints table = calls_of(&evidence.code);
   ck_assert(eh_frame_tell_frames(&table, &evidence.code, evidence.unwind.bytes,
                                  evidence.unwind.size, evidence.unwind.address));
-  int32_t *right = test_allocate(((size_t)table.record_count + 1) * sizeof *right);
+  uint32_t *right = test_allocate(((size_t)table.record_count + 1) * sizeof *right);
   for (uint32_t i = 0; i < table.record_count; i++) {
-    right[i] = table.records[i].frame == 0 ? UNTOLD : distance_of(&table, table.records[i].frame);
+    right[i] = table.records[i].frame;
     table.records[i].frame = 0;
   }
   evidence.code.unwound.count = 0;
   ck_assert(code_frames_tell(&table, &evidence.code));
   for (uint32_t i = 0; i < table.record_count; i++) {
-    comparable += right[i] != UNTOLD;
-    if (table.records[i].frame == 0 || right[i] == UNTOLD ||
-        distance_of(&table, table.records[i].frame) == UNTOLD) /* by the frame pointer */
+    const uint32_t frame = table.records[i].frame;
+    const int32_t distance = distance_of(&table, frame);
+    comparable += distance_of(&table, right[i]) != UNTOLD;
+    if (distance == UNTOLD || distance_of(&table, right[i]) == UNTOLD) /* by the frame pointer */
       continue;
-    ck_assert_int_eq(distance_of(&table, table.records[i].frame), right[i]);
+    ck_assert_int_eq(distance, distance_of(&table, right[i]));
+    check_registers(&table, frame, right[i]);
     told++;
   }
   ck_assert_uint_ge(comparable, least);
