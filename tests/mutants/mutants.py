@@ -37,7 +37,8 @@ FOLDERS = {
     "tool/calls": "tests/cli/gc-answers.sh tests/cli/gc-calls.sh tests/cli/gc-returns.sh tests/cli/gc-sums.sh tests/cli/gc-tables.sh tests/cli/gc-names.sh "
                   "tests/cli/gc-library.sh tests/cli/gc-leaves.sh tests/cli/gc-types.sh tests/callgraph/program.sh",
 }
-FOLDERS["tool/flow"] = FOLDERS["tool/code"] = FOLDERS["tool/calls"]
+FOLDERS["tool/code"] = FOLDERS["tool/calls"]
+FOLDERS["tool/flow"] = "tests/cli/frames-depths.sh tests/cli/pack-pushed-arguments.sh " + FOLDERS["tool/calls"]
 
 
 def code_lines(text):
