@@ -8,7 +8,10 @@
 
 enum { WORD = 8, CHANGES_MAX = 8, TIMES_MAX = 32, CALLED_HELPER_MAX = HELPER_INSTRUCTIONS * 4 };
 
-static const struct state nothing = {.has_calls_link = true}; /* is known */
+static const struct state nothing = {/* is known */
+                                     .stack.is_foreign = true,
+                                     .frame.is_foreign = true,
+                                     .has_calls_link = true};
 
 static bool goes(const struct code_instruction *instruction) {
   return instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
@@ -331,12 +334,17 @@ static void enter_unseen(struct returns *returns) {
 
 /* ---- Judging ---- */
 
-/* A return, or another function's. On another stack, registers are switched, too. */
+/* Control leaves the function. On another stack, registers are switched, too. */
+static void note_lost(struct returns *returns, const struct state *state) {
+  if (!state->stack.is_foreign)
+    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+}
+
+/* A return, or another function's. */
 static void judge_return(struct returns *returns, uint64_t at, const struct state *state) {
   if (!state_is_level(state, returns->unit.architecture))
     add_odd(returns, at);
-  if (state->stack.is_known)
-    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+  note_lost(returns, state);
 }
 
 /* Whether a jump to a function's address takes its state along: to a part, or into the middle. */
@@ -388,8 +396,7 @@ static void judge_end(struct returns *returns, const struct state *state) {
   }
   returns->verdicts[returns->function].runs_oddly |=
       !state_is_level(state, returns->unit.architecture);
-  if (state->stack.is_known)
-    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+  note_lost(returns, state);
 }
 
 static void judge(void *context, const struct unit_step *step, const struct state *before,

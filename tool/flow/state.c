@@ -5,7 +5,7 @@ enum { WORD = 8, OFFSET_MAX = 1 << 29 };
 
 struct state state_at_start(const struct code_architecture *architecture) {
   const struct state_pointer start = {.is_known = true, .is_sure = true};
-  struct state state = {.stack = start, .own = KEPT_REGISTERS};
+  struct state state = {.stack = start, .frame.is_foreign = true, .own = KEPT_REGISTERS};
   if (architecture->has_link)
     state.own |= KEPT_LINK_BIT;
   else
@@ -18,7 +18,7 @@ struct state state_at_start(const struct code_architecture *architecture) {
 static struct state_pointer moved(struct state_pointer pointer, int64_t distance) {
   const int64_t offset = pointer.offset + distance;
   if (!pointer.is_known || offset > OFFSET_MAX || offset < -OFFSET_MAX)
-    return (struct state_pointer){.is_known = false};
+    return (struct state_pointer){.is_foreign = pointer.is_foreign};
   pointer.offset = (int32_t)offset;
   return pointer;
 }
@@ -29,11 +29,11 @@ static void move_pointers(struct state *state, const struct code_stack *use) {
   else if (use->copy == CODE_FRAME_POINTER)
     state->stack = moved(state->frame, use->copy_offset);
   else if (use->growth == CODE_STACK_LOST)
-    state->stack.is_known = state->stack.is_sure = false;
+    state->stack = (struct state_pointer){.is_foreign = true};
   else
     state->stack = moved(state->stack, -(int64_t)use->growth);
   if (use->loses_frame)
-    state->frame.is_known = state->frame.is_sure = false;
+    state->frame = (struct state_pointer){.is_foreign = true};
 }
 
 /* ---- Memory ---- */
@@ -190,13 +190,14 @@ struct state_uses state_follow(struct state *state, const struct code_architectu
 /* A place of the code has one depth: where one way's is sure, so is the other one's. */
 static struct state_pointer joined(struct state_pointer a, struct state_pointer b) {
   if (!a.is_known || !b.is_known || a.offset != b.offset)
-    return (struct state_pointer){.is_known = false};
+    return (struct state_pointer){.is_foreign = a.is_foreign || b.is_foreign};
   a.is_sure |= b.is_sure;
   return a;
 }
 
 static bool is_same(struct state_pointer a, struct state_pointer b) {
-  return a.is_known == b.is_known && a.is_sure == b.is_sure && a.offset == b.offset;
+  return a.is_known == b.is_known && a.is_sure == b.is_sure && a.is_foreign == b.is_foreign &&
+         a.offset == b.offset;
 }
 
 bool state_join(struct state *state, const struct state *other) {

@@ -27,6 +27,7 @@ enum { KEPT_REGISTERS = (1 << CODE_PRESERVED) - 1, KEPT_LINK_BIT = 1 << KEPT_LIN
 struct state_pointer {
   int32_t offset; /* from where the stack pointer was at the start */
   bool is_known;
+  bool is_foreign; /* on some path, it is made of anything else: it may be of another stack */
   /* On at least one path, the pointer was set before any call: so it is safe from callees. */
   bool is_sure;
 };
