@@ -448,7 +448,7 @@ TEST(code_comes_and_goes_while_threads_look_up) {
   for (uintptr_t i = 0; i < READERS; i++)
     ck_assert_int_eq(pthread_create(&readers[i], NULL, look_up, (void *)i), 0);
   ck_assert_int_eq(pthread_create(&interrupter, NULL, interrupt, &self), 0);
-  for (unsigned round = 0; round < ROUNDS; round++) {
+  for (unsigned round = 0; round < ROUNDS || atomic_load(&found) == 0; round++) {
     for (uint64_t slot = STABLE; slot < SLOTS; slot++)
       add_slot(slot);
     for (uint64_t slot = STABLE; slot < SLOTS; slot++)
