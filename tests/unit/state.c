@@ -92,6 +92,61 @@ TEST(the_return_address_is_read) {
   ck_assert(!X86(&state, PUSH_RBX LOAD_RETURN).reads_return);
 }
 
+/* The word above the return address is the caller's. */
+TEST(a_store_beside_the_return_address) {
+  struct state state = start_of(EM_X86_64);
+  X86(&state, "\x48\x89\x44\x24\x08"); /* mov %rax, 8(%rsp) */
+  ck_assert(is_level(&state, EM_X86_64));
+  X86(&state, "\x48\x89\x44\x24\xf8"); /* mov %rax, -8(%rsp) */
+  ck_assert(is_level(&state, EM_X86_64));
+  X86(&state, "\x48\x89\x44\x24\x07"); /* mov %rax, 7(%rsp) */
+  ck_assert(!is_level(&state, EM_X86_64));
+}
+
+TEST(a_stack_has_a_largest_depth) {
+  struct state state = start_of(EM_X86_64);
+  X86(&state, "\x48\x81\xec\x00\x00\x00\x20"); /* sub $0x20000000, %rsp */
+  ck_assert(state.stack.is_known);
+  X86(&state, LOWER_8);
+  ck_assert(!state.stack.is_known && !state.stack.is_foreign);
+}
+
+TEST(a_depth_is_sure_up_to_a_call) {
+  struct state state = start_of(EM_X86_64);
+  ck_assert(state.stack.is_sure);
+  X86(&state, PUSH_RBX);
+  ck_assert(state.stack.is_sure && state.sure >> 1 != 0);
+  X86(&state, "\xe8\x00\x00\x10\x00"); /* call of another function */
+  ck_assert(state.stack.is_known && !state.stack.is_sure);
+}
+
+TEST(others_may_use_an_address) {
+  struct state state = start_of(EM_X86_64);
+  const struct state_uses uses =
+      X86(&state, LOWER_8 "\x48\x8d\x44\x24\x08"); /* lea 8(%rsp), %rax */
+  ck_assert(uses.memory.is_known && uses.memory.is_address);
+  ck_assert_int_eq(uses.memory.at, 0);
+  ck_assert(is_level(
+      &(struct state){.stack = {.is_known = true}, .own = 1, .stored = KEPT_LINK_BIT}, EM_X86_64));
+}
+
+TEST(instructions_apart_keep_all_states) {
+  static const struct {
+    const char *bytes;
+    bool is_kept;
+  } ways[] = {{"\x31\xc0", true},  /* xor %eax, %eax */
+              {"\x31\xdb", false}, /* xor %ebx, %ebx */
+              {PUSH_RBX, false},    {FRAME, false},     {NO_FRAME, false},
+              {LOAD_RETURN, false}, {"\xff\xd0", false}}; /* call *%rax */
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    const struct code_architecture *architecture = code_architecture(EM_X86_64);
+    struct code_instruction instruction;
+    architecture->decode((const uint8_t *)ways[i].bytes, strlen(ways[i].bytes), ADDRESS,
+                         &instruction);
+    ck_assert_msg(state_is_kept(architecture, &instruction) == ways[i].is_kept, "%zu", i);
+  }
+}
+
 /* ---- The link register ---- */
 
 #define TO_X9 "\xe9\x03\x1e\xaa"      /* mov x9, x30 */
@@ -134,6 +189,62 @@ TEST(a_copy_of_the_return_address_is_read) {
   ck_assert(!ARM(&state, CHANGE_X9).reads_return);
 }
 
+#define READ_LINK "\xc0\x13\x00\x91"       /* add x0, x30, #4 */
+#define CHANGE_LINK "\xfe\x03\x01\xaa"     /* mov x30, x1 */
+#define STORE_LINK_AWAY "\x3e\x00\x00\xf9" /* str x30, [x1] */
+#define LOAD_LINK_ABOVE "\xfe\x07\x40\xf9" /* ldr x30, [sp, #8] */
+
+TEST(a_return_address_in_the_link_register_is_read) {
+  static const struct {
+    const char *name, *bytes;
+    size_t size;
+    bool is_read;
+  } ways[] = {
+      {"its own", READ_LINK, 4, true},
+      {"a call's", CALL_AWAY READ_LINK, 8, true},
+      {"another value", CHANGE_LINK READ_LINK, 8, false},
+      {"another value, after a call", CALL_AWAY CHANGE_LINK READ_LINK, 12, false},
+      {"a loaded one", CALL_AWAY LOAD_LINK_ABOVE READ_LINK, 12, false},
+      {"saved", STORE_LINK, 4, false},
+      {"a call's, stored", CALL_AWAY STORE_LINK, 8, true},
+      {"stored elsewhere", STORE_LINK_AWAY, 4, true},
+      {"another value, stored elsewhere", CHANGE_LINK STORE_LINK_AWAY, 8, false},
+      {"of another register", STORE_X9, 4, false},
+  };
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct state state = start_of(EM_AARCH64);
+    const struct state_uses uses = follow(&state, EM_AARCH64, ways[i].bytes, ways[i].size);
+    ck_assert_msg(uses.reads_return == ways[i].is_read, "%s", ways[i].name);
+  }
+}
+
+TEST(a_return_address_is_signed) {
+  struct state state = start_of(EM_AARCH64);
+  ck_assert(!state.is_signed);
+  ARM(&state, "\x3f\x23\x03\xd5"); /* paciasp */
+  ck_assert(state.is_signed && is_level(&state, EM_AARCH64));
+  ARM(&state, "\xbf\x23\x03\xd5"); /* autiasp */
+  ck_assert(!state.is_signed);
+}
+
+/* ---- Pairs of registers ---- */
+
+#define STORE_PAIR "\xf3\x53\xbe\xa9"                  /* stp x19, x20, [sp, #-32]! */
+#define LOAD_PAIR "\xf3\x53\xc2\xa8"                   /* ldp x19, x20, [sp], #32 */
+#define LOAD_EXCHANGED "\xf4\x4f\xc2\xa8"              /* ldp x20, x19, [sp], #32 */
+#define CHANGE_PAIR "\x33\x00\x80\xd2\x34\x00\x80\xd2" /* mov x19, #1; mov x20, #1 */
+
+TEST(a_pair_has_a_word_each) {
+  struct state state = start_of(EM_AARCH64);
+  ARM(&state, STORE_PAIR CHANGE_PAIR);
+  const struct state changed = state;
+  ARM(&state, LOAD_PAIR);
+  ck_assert_uint_eq(state.own, start_of(EM_AARCH64).own);
+  state = changed;
+  ARM(&state, LOAD_EXCHANGED);
+  ck_assert_uint_eq(state.own, changed.own);
+}
+
 /* ---- Joins ---- */
 
 TEST(equal_states_stay) {
@@ -161,10 +272,16 @@ TEST(only_facts_of_both_ways_hold) {
     ck_assert(state_join(&whole, &other));
     ck_assert_uint_eq(whole.sure, all & ~bit);
   }
+  struct state stored = {.stored = KEPT_LINK_BIT};
+  ck_assert(!state_join(&(struct state){0}, &stored));
+  ck_assert(state_join(&stored, &(struct state){0}));
+  ck_assert_uint_eq(stored.stored, 0);
   struct state state = {.link_copies = 6};
   ck_assert(state_join(&state, &(struct state){.link_copies = 3, .has_calls_link = true}));
   ck_assert_uint_eq(state.link_copies, 2);
   ck_assert(state.has_calls_link);
+  ck_assert(state_join(&state, &(struct state){.has_calls_link = true}));
+  ck_assert_uint_eq(state.link_copies, 0);
 }
 
 /* Another depth is unknown, but of this stack; what is made of another register may be another stack. */
@@ -190,5 +307,8 @@ TEST(the_frame_pointer_restores_the_stack) {
   X86(&state, PUSH_RBP FRAME SWITCH "\x48\x89\xec" POP_RBP); /* mov %rbp, %rsp */
   ck_assert(is_level(&state, EM_X86_64));
   X86(&state, "\x48\x89\xec");
+  ck_assert(!state.stack.is_known && state.stack.is_foreign);
+  state = start_of(EM_X86_64);
+  X86(&state, "\x48\x89\xec"); /* by the caller's */
   ck_assert(!state.stack.is_known && state.stack.is_foreign);
 }
