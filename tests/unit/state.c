@@ -84,6 +84,9 @@ TEST(a_register_is_loaded_from_its_place_alone) {
   state = without;
   X86(&state, "\x88\x44\x24\x0f" RAISE_8 POP_RBX); /* mov %al, 15(%rsp): its last byte */
   ck_assert_uint_eq(state.own, without.own);
+  state = start_of(EM_X86_64);
+  X86(&state, PUSH_RBX NO_FRAME POP_RBP); /* another register's */
+  ck_assert(!is_level(&state, EM_X86_64));
 }
 
 TEST(the_return_address_is_read) {
