@@ -34,7 +34,7 @@
  *     middle. Helpers that save and restore its registers are followed as a part of it
  *     (tool/flow/helper.h).
  *   - The caller has no call or jump by a pointer; or the callee isn't address-taken. That needs
- *       - that no code computes its address (sweep.c, flow.c);
+ *       - that no code computes its address (sweep.c, value_flow.c);
  *       - that no word of the program's, at any place, is the address, with or without a tag, or
  *         the distance to it from the word itself, from the word's end (data may be run as code),
  *         from the global offset table, from a referenced place (escapes.c), or from another place

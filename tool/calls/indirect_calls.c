@@ -1,6 +1,6 @@
 /* indirect_calls.c - the targets of calls and jumps by pointers.
  *
- * The values of registers decide (flow.c). A jump by the compiler's tables stays in its function
+ * The values of registers decide (value_flow.c). A jump by the compiler's tables stays in its function
  * (jump_tables.c). A call by a word of the global offset table that has the address of a function
  * elsewhere goes there.
  *
@@ -22,7 +22,8 @@
 
 /* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has
  * the address of a function elsewhere; otherwise NULL. */
-static const struct linkage_word *known_word(const struct flow *flow, struct code_value pointer) {
+static const struct linkage_word *known_word(const struct value_flow *flow,
+                                             struct code_value pointer) {
   const struct linkage *linkage = &flow->builder->graph->linkage;
   const struct linkage_word *word =
       pointer.kind == CODE_WORD ? linkage_find(linkage, pointer.table) : NULL;
@@ -37,7 +38,8 @@ static bool is_nowhere(struct code_value pointer) {
   return pointer.kind == CODE_ADDRESS && pointer.table == 0;
 }
 
-static void resolve_word(const struct flow *flow, struct call *call, struct code_value pointer) {
+static void resolve_word(const struct value_flow *flow, struct call *call,
+                         struct code_value pointer) {
   const struct linkage_word *word = known_word(flow, pointer);
   if (word == NULL) {
     call->kind = CALL_NONE;
@@ -48,15 +50,15 @@ static void resolve_word(const struct flow *flow, struct call *call, struct code
 }
 
 /* The step of a call by a pointer, or NULL. */
-static const struct step *pointer_step(const struct flow *flow, const struct call *call) {
-  const struct step *step = flow_step(flow, call->at);
+static const struct step *pointer_step(const struct value_flow *flow, const struct call *call) {
+  const struct step *step = value_flow_step(flow, call->at);
   return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
                  step->instruction.kind != CODE_RETURN
              ? step
              : NULL;
 }
 
-bool indirect_calls_has_unknown_jump(struct flow *flow) {
+bool indirect_calls_has_unknown_jump(struct value_flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
@@ -65,8 +67,8 @@ bool indirect_calls_has_unknown_jump(struct flow *flow) {
     struct code_state state;
     if (step == NULL)
       continue;
-    const struct code_value pointer = flow_value(flow, step, &state);
-    if (!jump_table_is_own(flow, pointer) && !flow_is_own_address(flow, pointer) &&
+    const struct code_value pointer = value_flow_value(flow, step, &state);
+    if (!jump_table_is_own(flow, pointer) && !value_flow_is_own_address(flow, pointer) &&
         known_word(flow, pointer) == NULL && !is_nowhere(pointer))
       return true;
   }
@@ -77,7 +79,7 @@ bool indirect_calls_has_unknown_jump(struct flow *flow) {
 
 /* Whether control comes straight on from the first part of a call's or jump's address to the call:
  * after an entry in between, the register may have another address. */
-static bool is_made_straight(const struct flow *flow, const struct step *step,
+static bool is_made_straight(const struct value_flow *flow, const struct step *step,
                              bool has_unknown_jump) {
   uint8_t made = step->instruction.parts.from;
   for (; made < CODE_REGISTERS; step--) {
@@ -99,26 +101,26 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 }
 
 /* Registers that may have another address are pointers like others. */
-static void doubt_registers(struct flow *flow) {
+static void doubt_registers(struct value_flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
-    const struct step *step = flow_step(flow, call->at);
+    const struct step *step = value_flow_step(flow, call->at);
     if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_unknown_jump)))
       lose_call(graph, call);
   }
 }
 
 /* Where tables have bases of their own, one may be missed. */
-static bool may_miss_table(struct flow *flow) {
+static bool may_miss_table(struct value_flow *flow) {
   return flow->builder->architecture->highest != 0 && flow->names_label &&
          indirect_calls_has_unknown_jump(flow);
 }
 
 /* Without results for the function's values, its pointers may be sums. */
-static void lose_calls(const struct flow *flow) {
+static void lose_calls(const struct value_flow *flow) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
@@ -126,7 +128,7 @@ static void lose_calls(const struct flow *flow) {
       lose_call(graph, &graph->calls[i]);
 }
 
-static void resolve_calls(struct flow *flow) {
+static void resolve_calls(struct value_flow *flow) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
   if (flow->builder->architecture->highest != 0)
@@ -142,9 +144,10 @@ static void resolve_calls(struct flow *flow) {
     struct code_state state;
     if (step == NULL)
       continue;
-    const struct code_value jump = flow_value(flow, step, &state);
+    const struct code_value jump = value_flow_value(flow, step, &state);
     const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
-    const bool is_own = flow_is_own_address(flow, jump) && flow_step(flow, jump.table) != NULL;
+    const bool is_own =
+        value_flow_is_own_address(flow, jump) && value_flow_step(flow, jump.table) != NULL;
     if (is_word && !has_unknown_jump) {
       resolve_word(flow, call, jump);
       continue;
@@ -161,7 +164,7 @@ static void resolve_calls(struct flow *flow) {
 }
 
 /* Whether there is a jump or a call by a pointer that must be followed. */
-static bool has_open_jump(const struct flow *flow, const struct graph_function *function) {
+static bool has_open_jump(const struct value_flow *flow, const struct graph_function *function) {
   const struct call_graph *graph = flow->builder->graph;
   const size_t landing =
       search_words_below(flow->builder->landings, flow->builder->landing_count, function->address);
@@ -178,13 +181,13 @@ static bool has_open_jump(const struct flow *flow, const struct graph_function *
   return false;
 }
 
-static void resolve_function(struct flow *flow, uint32_t number) {
+static void resolve_function(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   if (function->size > UINT32_MAX / 2 || function->is_undecodable || !has_open_jump(flow, function))
     return;
-  flow_start(flow, number);
-  if (!flow_follow(flow)) {
+  value_flow_start(flow, number);
+  if (!value_flow_follow(flow)) {
     lose_calls(flow);
     if (function->uses_code)
       flow->builder->hands_over = function->address;
@@ -197,10 +200,10 @@ static void resolve_function(struct flow *flow, uint32_t number) {
 }
 
 void indirect_calls_resolve(struct graph_builder *builder) {
-  struct flow flow = flow_open(builder);
+  struct value_flow flow = value_flow_open(builder);
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
   for (uint32_t i = 0; i < builder->graph->function_count; i++)
     resolve_function(&flow, i);
-  flow_close(&flow);
+  value_flow_close(&flow);
 }

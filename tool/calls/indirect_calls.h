@@ -2,10 +2,10 @@
 #ifndef STACKPACK_INDIRECT_CALLS_H
 #define STACKPACK_INDIRECT_CALLS_H
 
-#include "tool/calls/flow.h"
+#include "tool/calls/value_flow.h"
 
 /* Whether the function that was followed has a jump with unresolved targets. It may enter any
  * block, and make the state there wrong. */
-bool indirect_calls_has_unknown_jump(struct flow *flow);
+bool indirect_calls_has_unknown_jump(struct value_flow *flow);
 
 #endif

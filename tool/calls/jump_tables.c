@@ -49,13 +49,13 @@ bool jump_table_entry(const struct call_graph *graph, const struct area *area,
 }
 
 /* Whether a value is of a table that jumps go through: of distances, or of addresses. */
-static bool is_table(const struct flow *flow, struct code_value value) {
+static bool is_table(const struct value_flow *flow, struct code_value value) {
   const bool is_fixed = flow->builder->graph->linkage.is_fixed;
   return value.kind == CODE_TARGET ||
          (value.kind == CODE_ENTRY && (value.size == 8 || (value.size == 4 && is_fixed)));
 }
 
-const struct area *jump_table_area(const struct flow *flow, struct code_value table) {
+const struct area *jump_table_area(const struct value_flow *flow, struct code_value table) {
   const struct area *area = areas_find(&flow->builder->graph->areas, table.table);
   if (!is_table(flow, table) || area == NULL || area->is_code || !area->is_constant)
     return NULL;
@@ -63,7 +63,7 @@ const struct area *jump_table_area(const struct flow *flow, struct code_value ta
 }
 
 /* The first entries may point to the function's end: those of impossible cases. */
-bool jump_table_is_own(const struct flow *flow, struct code_value table) {
+bool jump_table_is_own(const struct value_flow *flow, struct code_value table) {
   enum { FIRST = 64 };
   const struct area *area = jump_table_area(flow, table);
   uint64_t target;
@@ -84,21 +84,22 @@ enum entry_kind { ENTRY_NONE, ENTRY_OWN, ENTRY_START };
 
 /* The target of a word that may be another table's: an instruction of the function's own, or a
  * function's start. */
-static enum entry_kind kind_of_entry(struct flow *flow, const struct area *area,
+static enum entry_kind kind_of_entry(struct value_flow *flow, const struct area *area,
                                      struct code_value table, int64_t n) {
   const struct areas *areas = &flow->builder->graph->areas;
   uint64_t target;
-  if (!flow_spend(flow, 1) || !jump_table_entry(flow->builder->graph, area, table, n, &target))
+  if (!value_flow_spend(flow, 1) ||
+      !jump_table_entry(flow->builder->graph, area, table, n, &target))
     return ENTRY_NONE;
-  if (flow_step(flow, target) != NULL)
+  if (value_flow_step(flow, target) != NULL)
     return ENTRY_OWN;
   return area_is_marked(areas_find(areas, target), MARK_FUNCTION, target) ? ENTRY_START
                                                                           : ENTRY_NONE;
 }
 
 /* Whether something else takes an entry's address: then another object starts there. */
-static bool is_others(const struct flow *flow, const struct area *area, struct code_value table,
-                      int64_t n) {
+static bool is_others(const struct value_flow *flow, const struct area *area,
+                      struct code_value table, int64_t n) {
   const uint64_t address = table.table + (uint64_t)n * table.size;
   if (!area_is_marked(area, MARK_BASE, address))
     return false;
@@ -107,7 +108,7 @@ static bool is_others(const struct flow *flow, const struct area *area, struct c
 }
 
 /* Extends a table beyond the next place whose address is taken. */
-static void extend_up(struct flow *flow, const struct area *area, struct code_value table,
+static void extend_up(struct value_flow *flow, const struct area *area, struct code_value table,
                       int64_t from, struct extent *extent) {
   bool is_own = true;
   enum entry_kind kind;
@@ -120,7 +121,7 @@ static void extend_up(struct flow *flow, const struct area *area, struct code_va
 }
 
 /* Extends a table downwards, up to a table of functions that other code names. */
-static void extend_down(struct flow *flow, const struct area *area, struct code_value table,
+static void extend_down(struct value_flow *flow, const struct area *area, struct code_value table,
                         struct extent *extent) {
   for (int64_t n = -1;; n--) {
     const enum entry_kind kind = kind_of_entry(flow, area, table, n);
@@ -134,14 +135,14 @@ static void extend_down(struct flow *flow, const struct area *area, struct code_
 
 /* Tables of bytes and of short numbers are contiguous: almost any number would point to some
  * code. */
-static struct extent find_extent(struct flow *flow, struct code_value table) {
+static struct extent find_extent(struct value_flow *flow, struct code_value table) {
   enum { WIDE = 4 };
   const struct area *area = jump_table_area(flow, table);
   const int64_t end = (int64_t)((area->address + area->size - table.table) / table.size);
   struct extent extent = {0, 1};
   uint64_t target;
   int64_t n = 1;
-  for (; n < end && flow_spend(flow, 1) &&
+  for (; n < end && value_flow_spend(flow, 1) &&
          !area_is_marked(area, MARK_BASE, table.table + (uint64_t)n * table.size);
        n++)
     if (jump_table_entry(flow->builder->graph, area, table, n, &target))
@@ -155,7 +156,7 @@ static struct extent find_extent(struct flow *flow, struct code_value table) {
   return extent;
 }
 
-struct flow_table *jump_table_find(struct flow *flow, struct code_value table) {
+struct jump_table *jump_table_find(struct value_flow *flow, struct code_value table) {
   const uint64_t words[] = {table.table, table.base,
                             (uint64_t)table.kind | (uint64_t)table.size << 8 |
                                 (uint64_t)table.shift << 16 | (uint64_t)table.is_unsigned << 24};
@@ -163,7 +164,7 @@ struct flow_table *jump_table_find(struct flow *flow, struct code_value table) {
   if (number == flow->table_count) {
     const struct extent extent = find_extent(flow, table);
     (void)ARRAY_ADD(flow->tables, flow->table_count, flow->tables_capacity,
-                    (struct flow_table){.extent = extent});
+                    (struct jump_table){.extent = extent});
   }
   assert(number < flow->table_count);
   return &flow->tables[number];
@@ -179,7 +180,7 @@ static bool has_room(const struct graph_builder *builder) {
 }
 
 /* Adds a jump's call of a function that is outside this one. */
-static void add_way_out(struct flow *flow, const struct call *call, uint32_t function) {
+static void add_way_out(struct value_flow *flow, const struct call *call, uint32_t function) {
   struct graph_builder *builder = flow->builder;
   if (function == flow->function) { /* between instructions: an entry of something else */
     builder->graph->functions[function].is_undecodable = true;
@@ -194,8 +195,8 @@ static void add_way_out(struct flow *flow, const struct call *call, uint32_t fun
 
 /* Only the first entries, as long as they point into this function, are certainly the table's, up
  * to the next place that other code uses. */
-static void resolve_entries(struct flow *flow, struct call *call, struct code_value table,
-                            struct flow_table *found) {
+static void resolve_entries(struct value_flow *flow, struct call *call, struct code_value table,
+                            struct jump_table *found) {
   struct graph_builder *builder = flow->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = jump_table_area(flow, table);
@@ -203,7 +204,7 @@ static void resolve_entries(struct flow *flow, struct call *call, struct code_va
   for (int64_t n = found->extent.first; n < found->extent.end; n++) {
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;
-    const struct step *step = flow_step(flow, target);
+    const struct step *step = value_flow_step(flow, target);
     const uint64_t address = table.table + (uint64_t)n * table.size;
     const bool is_used =
         area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address);
@@ -218,11 +219,11 @@ static void resolve_entries(struct flow *flow, struct call *call, struct code_va
   found->is_resolved = true;
 }
 
-void jump_table_resolve(struct flow *flow, struct call *call, struct code_value table) {
-  struct flow_table *found = jump_table_find(flow, table);
+void jump_table_resolve(struct value_flow *flow, struct call *call, struct code_value table) {
+  struct jump_table *found = jump_table_find(flow, table);
   const bool is_known = found->is_resolved && !found->leads_out;
   const uint64_t entries = (uint64_t)(found->extent.end - found->extent.first);
-  if (!flow_spend(flow, is_known ? 0 : entries) || !has_room(flow->builder)) {
+  if (!value_flow_spend(flow, is_known ? 0 : entries) || !has_room(flow->builder)) {
     call->target = graph_everything(flow->builder->graph);
     return;
   }

@@ -1,7 +1,7 @@
 /* registered.c - the callees of C library functions that get the address of a function.
  *
  * qsort, and others, call one of their arguments: if that is a function's address, by the values of
- * registers (flow.c), that function is the call's only successor.
+ * registers (value_flow.c), that function is the call's only successor.
  *
  * exit calls the functions that were given to atexit and its like, and those of the file's own
  * table; abort, a handler of SIGABRT. Where a program registers functions by calls with constant
@@ -12,8 +12,8 @@
  * or from the middle of a function that passes its argument on. The policy's side (analysis.c)
  * handles programs that need other libraries, or look functions up by name.
  */
-#include "tool/calls/flow.h"
 #include "tool/calls/indirect_calls.h"
+#include "tool/calls/value_flow.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -75,15 +75,15 @@ static bool note_registrar(struct graph_builder *builder, uint32_t function,
 }
 
 /* Notes the function that a call calls or registers, if its value is resolved. */
-static void note_call(struct flow *flow, struct call *call, struct leaf_callback what) {
+static void note_call(struct value_flow *flow, struct call *call, struct leaf_callback what) {
   struct graph_builder *builder = flow->builder;
-  const struct step *step = flow_step(flow, call->at);
+  const struct step *step = value_flow_step(flow, call->at);
   struct code_state state;
   if (step == NULL)
     return;
-  flow_value(flow, step, &state);
+  value_flow_value(flow, step, &state);
   const struct code_value value = state.registers[builder->architecture->arguments[what.argument]];
-  const uint32_t function = flow_function(flow, value);
+  const uint32_t function = value_flow_function(flow, value);
   if (what.occasions == LEAF_AT_ONCE) {
     call->is_noted = function != (uint32_t)GRAPH_NO_NODE;
     if (call->is_noted)
@@ -100,13 +100,13 @@ static void note_call(struct flow *flow, struct call *call, struct leaf_callback
   }
 }
 
-static bool is_registering(const struct flow *flow, const struct call *call) {
+static bool is_registering(const struct value_flow *flow, const struct call *call) {
   return !call->is_noted && !call->is_inside &&
          callback_of(flow->builder, call->target).occasions != 0;
 }
 
 /* Notes the functions that a function registers, or passes to others to call. */
-static void note_function(struct flow *flow, uint32_t number) {
+static void note_function(struct value_flow *flow, uint32_t number) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   bool registers = false;
@@ -114,10 +114,10 @@ static void note_function(struct flow *flow, uint32_t number) {
     registers |= is_registering(flow, &graph->calls[i]);
   if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
     return;
-  flow_start(flow, number);
+  value_flow_start(flow, number);
   const bool is_fixed = flow->slots.is_fixed;
   flow->knows_arguments = flow->slots.is_fixed = true; /* for numbers of signals */
-  const bool is_followed = flow_follow(flow) && !indirect_calls_has_unknown_jump(flow);
+  const bool is_followed = value_flow_follow(flow) && !indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     if (is_registering(flow, call))
@@ -128,7 +128,7 @@ static void note_function(struct flow *flow, uint32_t number) {
 }
 
 void registered_note(struct graph_builder *builder) {
-  struct flow flow = flow_open(builder);
+  struct value_flow flow = value_flow_open(builder);
   size_t known;
   find_callbacks(builder);
   do { /* each round finds more functions that pass on their arguments */
@@ -136,7 +136,7 @@ void registered_note(struct graph_builder *builder) {
     for (uint32_t i = 0; i < builder->graph->function_count; i++)
       note_function(&flow, i);
   } while (builder->registrar_count > known);
-  flow_close(&flow);
+  value_flow_close(&flow);
 }
 
 /* ---- Other registrations ---- */

@@ -313,7 +313,7 @@ static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruct
 }
 
 /* Whether an instruction does more with an address of code that the function names than to pass it
- * to a call, to store it in memory other than the stack's, or to overwrite it: flow.c follows it
+ * to a call, to store it in memory other than the stack's, or to overwrite it: value_flow.c follows it
  * then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
@@ -337,7 +337,7 @@ static bool follow_registers(const struct sweep *sweep, struct course *course,
 }
 
 /* Notes a pointer that is loaded from memory: it can't be a sum of this function's. Others are
- * followed (flow.c). */
+ * followed (value_flow.c). */
 static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course,
                          const struct code_instruction *instruction, uint32_t call) {
   const struct call_graph *graph = sweep->builder->graph;

@@ -1,10 +1,10 @@
-/* flow.h - the values of registers in one function, at each instruction.
+/* value_flow.h - the values of registers in one function, at each instruction.
  *
  * They decide about jump tables, calls by pointers, and calls that register functions: see
  * jump_tables.h, indirect_calls.c and registered.c.
  */
-#ifndef STACKPACK_FLOW_H
-#define STACKPACK_FLOW_H
+#ifndef STACKPACK_VALUE_FLOW_H
+#define STACKPACK_VALUE_FLOW_H
 
 #include "format/intern.h"
 #include "tool/calls/call_graph.h"
@@ -34,7 +34,7 @@ struct extent {
 
 /* A table of jumps: jumps by the same one share all that is found. Its values are those of all jumps
  * by it in a round, joined: an entry is entered again only if these change. */
-struct flow_table {
+struct jump_table {
   struct extent extent;
   uint32_t round;  /* the last one in which a jump by it was followed */
   uint32_t values; /* where its values start, plus 1; 0: no jump was followed yet */
@@ -42,7 +42,7 @@ struct flow_table {
 };
 
 /* One function at a time. */
-struct flow {
+struct value_flow {
   struct graph_builder *builder;
   const struct area *area;
   uint32_t function;
@@ -61,7 +61,7 @@ struct flow {
   uint64_t *named;        /* the addresses that its instructions take: sorted, each once */
   size_t named_count, named_capacity;
   struct intern table_numbers; /* by what tells a table from others */
-  struct flow_table *tables;   /* by number */
+  struct jump_table *tables;   /* by number */
   struct code_value *table_values;
   size_t table_count, tables_capacity, table_value_count, table_values_capacity;
   uint32_t round;
@@ -71,25 +71,26 @@ struct flow {
   struct code_slots slots;
 };
 
-struct flow flow_open(struct graph_builder *builder);
-void flow_close(struct flow *flow);
+struct value_flow value_flow_open(struct graph_builder *builder);
+void value_flow_close(struct value_flow *flow);
 
 /* Decodes a function, which must be decodable and below 2 GB. */
-void flow_start(struct flow *flow, uint32_t number);
+void value_flow_start(struct value_flow *flow, uint32_t number);
 /* Follows its values; false if that takes too long. Then, as after a later query that takes too
  * long, `left` is 0. */
-bool flow_follow(struct flow *flow);
+bool value_flow_follow(struct value_flow *flow);
 
 /* Counts steps, or entries, against `left`; false if that is used up. */
-bool flow_spend(struct flow *flow, uint64_t count);
+bool value_flow_spend(struct value_flow *flow, uint64_t count);
 
 /* The step that starts at an address of the function, or NULL. */
-struct step *flow_step(const struct flow *flow, uint64_t address);
+struct step *value_flow_step(const struct value_flow *flow, uint64_t address);
 /* The value of the pointer that a call goes by, and the registers' values before it. */
-struct code_value flow_value(struct flow *flow, const struct step *step, struct code_state *state);
+struct code_value value_flow_value(struct value_flow *flow, const struct step *step,
+                                   struct code_state *state);
 /* The function that starts at a value; GRAPH_NO_NODE for all other values. */
-uint32_t flow_function(const struct flow *flow, struct code_value value);
+uint32_t value_flow_function(const struct value_flow *flow, struct code_value value);
 /* Whether a jump to a value goes to one place in the function. */
-bool flow_is_own_address(const struct flow *flow, struct code_value value);
+bool value_flow_is_own_address(const struct value_flow *flow, struct code_value value);
 
 #endif

@@ -1,4 +1,4 @@
-/* flow.c - follows the values of registers through a function.
+/* value_flow.c - follows the values of registers through a function.
  *
  * It follows addresses, places on the stack, and values read from tables (see struct code_value).
  * The function is divided into basic blocks; a block starts with the join of the states at the ends
@@ -9,7 +9,7 @@
  * from the stack may have been stored by any instruction of the function: the set of values stored
  * at a place only grows, and blocks that load from it are followed again.
  */
-#include "tool/calls/flow.h"
+#include "tool/calls/value_flow.h"
 
 #include "format/array.h"
 #include "format/search.h"
@@ -29,9 +29,9 @@ enum {
   STEPS_LEAST = 1 << 20,
 };
 
-struct flow flow_open(struct graph_builder *builder) {
+struct value_flow value_flow_open(struct graph_builder *builder) {
   const struct call_graph *graph = builder->graph;
-  return (struct flow){
+  return (struct value_flow){
       .builder = builder,
       .left_in_all = graph->code_size * STEPS_PER_BYTE + STEPS_LEAST,
       .slots.is_fixed = graph->linkage.is_fixed,
@@ -41,7 +41,7 @@ struct flow flow_open(struct graph_builder *builder) {
   };
 }
 
-void flow_close(struct flow *flow) {
+void value_flow_close(struct value_flow *flow) {
   free(flow->steps);
   free(flow->step_at);
   free(flow->blocks);
@@ -53,25 +53,25 @@ void flow_close(struct flow *flow) {
   waiting_free(&flow->waiting);
 }
 
-bool flow_spend(struct flow *flow, uint64_t count) {
+bool value_flow_spend(struct value_flow *flow, uint64_t count) {
   const uint64_t taken = count < flow->left ? count : flow->left;
   flow->left -= taken;
   flow->left_in_all -= taken;
   return flow->left > 0;
 }
 
-struct step *flow_step(const struct flow *flow, uint64_t address) {
+struct step *value_flow_step(const struct value_flow *flow, uint64_t address) {
   const uint64_t offset = address - flow->start;
   const uint32_t number = offset < flow->size ? flow->step_at[offset] : 0;
   return number == 0 ? NULL : &flow->steps[number - 1];
 }
 
-uint32_t flow_function(const struct flow *flow, struct code_value value) {
+uint32_t value_flow_function(const struct value_flow *flow, struct code_value value) {
   return value.kind == CODE_ADDRESS ? call_graph_start(flow->builder->graph, value.table)
                                     : (uint32_t)GRAPH_NO_NODE;
 }
 
-bool flow_is_own_address(const struct flow *flow, struct code_value value) {
+bool value_flow_is_own_address(const struct value_flow *flow, struct code_value value) {
   return value.kind == CODE_ADDRESS && value.table - flow->start < flow->size;
 }
 
@@ -91,7 +91,7 @@ static void note_stack(struct code_slots *slots, const struct code_stack *stack,
   *has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
 }
 
-static void decode_function(struct flow *flow) {
+static void decode_function(struct value_flow *flow) {
   const struct graph_builder *builder = flow->builder;
   array_make_room((void **)&flow->step_at, &flow->at_capacity, flow->size, sizeof *flow->step_at);
   memset(flow->step_at, 0, flow->size * sizeof *flow->step_at);
@@ -114,7 +114,7 @@ static void decode_function(struct flow *flow) {
   }
 }
 
-static void collect_named(struct flow *flow) {
+static void collect_named(struct value_flow *flow) {
   flow->named_count = 0;
   for (uint32_t i = 0; i < flow->step_count; i++) {
     const struct code_instruction *instruction = &flow->steps[i].instruction;
@@ -126,7 +126,7 @@ static void collect_named(struct flow *flow) {
   flow->named_count = array_sort_words(flow->named, flow->named_count);
 }
 
-void flow_start(struct flow *flow, uint32_t number) {
+void value_flow_start(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   assert(number < graph->function_count && !function->is_undecodable);
@@ -150,15 +150,15 @@ void flow_start(struct flow *flow, uint32_t number) {
 
 /* ---- Blocks ---- */
 
-static void start_block(const struct flow *flow, uint64_t address) {
-  struct step *step = flow_step(flow, address);
+static void start_block(const struct value_flow *flow, uint64_t address) {
+  struct step *step = value_flow_step(flow, address);
   if (step != NULL)
     step->block = 0;
 }
 
 /* An address that the code takes may be a table's: its entries start blocks; or a place in the
  * function. */
-static void start_blocks_of_table(struct flow *flow, uint64_t address) {
+static void start_blocks_of_table(struct value_flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;
   start_block(flow, address);
   const struct code_value tables[] = {
@@ -177,16 +177,16 @@ static void start_blocks_of_table(struct flow *flow, uint64_t address) {
 }
 
 /* The first landing in this function: a place that other functions, or exceptions, enter. */
-static size_t first_landing(const struct flow *flow) {
+static size_t first_landing(const struct value_flow *flow) {
   return search_words_below(flow->builder->landings, flow->builder->landing_count, flow->start);
 }
 
-static bool is_landing(const struct flow *flow, size_t number) {
+static bool is_landing(const struct value_flow *flow, size_t number) {
   const struct graph_builder *builder = flow->builder;
   return number < builder->landing_count && builder->landings[number] - flow->start < flow->size;
 }
 
-static void start_blocks(struct flow *flow) {
+static void start_blocks(struct value_flow *flow) {
   for (uint32_t i = 0; i < flow->step_count; i++) {
     const struct code_instruction *instruction = &flow->steps[i].instruction;
     flow->steps[i].block = i == 0 || flow->steps[i].is_target ? 0 : NO_BLOCK;
@@ -205,7 +205,7 @@ static void start_blocks(struct flow *flow) {
     start_blocks_of_table(flow, flow->named[i]);
 }
 
-static void make_blocks(struct flow *flow) {
+static void make_blocks(struct value_flow *flow) {
   start_blocks(flow);
   uint32_t count = 0;
   for (uint32_t i = 0; i < flow->step_count; i++)
@@ -230,7 +230,7 @@ static void make_blocks(struct flow *flow) {
 
 /* ---- Following ---- */
 
-static void wait_for(struct flow *flow, uint32_t number) {
+static void wait_for(struct value_flow *flow, uint32_t number) {
   assert(number < flow->block_count);
   if (!flow->blocks[number].is_waiting)
     (void)waiting_add(&flow->waiting, number);
@@ -243,12 +243,12 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
          a->is_made == b->is_made && a->is_uncertain == b->is_uncertain;
 }
 
-static struct code_value *values_of(const struct flow *flow, uint32_t block) {
+static struct code_value *values_of(const struct value_flow *flow, uint32_t block) {
   return flow->values + (size_t)block * flow->builder->architecture->register_count;
 }
 
 /* The state at a block's start. */
-static struct code_state start_of(struct flow *flow, uint32_t block) {
+static struct code_state start_of(struct value_flow *flow, uint32_t block) {
   struct code_state state = {.slots = &flow->slots};
   memcpy(state.registers, values_of(flow, block),
          flow->builder->architecture->register_count * sizeof *state.registers);
@@ -256,7 +256,7 @@ static struct code_state start_of(struct flow *flow, uint32_t block) {
 }
 
 /* Joins a state with the values so far, if there are any. Whether these change. */
-static bool join_values(const struct flow *flow, struct code_value *values, bool are_any,
+static bool join_values(const struct value_flow *flow, struct code_value *values, bool are_any,
                         const struct code_state *state) {
   bool changed = !are_any;
   if (!are_any)
@@ -276,7 +276,7 @@ static bool join_values(const struct flow *flow, struct code_value *values, bool
 }
 
 /* Control may come to a block with a state. */
-static void enter_block(struct flow *flow, uint32_t number, const struct code_state *state) {
+static void enter_block(struct value_flow *flow, uint32_t number, const struct code_state *state) {
   struct block *block = &flow->blocks[number];
   const bool changed = join_values(flow, values_of(flow, number), block->is_reached, state);
   block->is_reached = true;
@@ -284,8 +284,9 @@ static void enter_block(struct flow *flow, uint32_t number, const struct code_st
     wait_for(flow, number);
 }
 
-static void enter_address(struct flow *flow, uint64_t address, const struct code_state *state) {
-  struct step *step = flow_step(flow, address);
+static void enter_address(struct value_flow *flow, uint64_t address,
+                          const struct code_state *state) {
+  struct step *step = value_flow_step(flow, address);
   if (step == NULL)
     return;
   if (&flow->steps[flow->blocks[step->block].first] != step)
@@ -295,7 +296,7 @@ static void enter_address(struct flow *flow, uint64_t address, const struct code
 }
 
 /* The values of all jumps by a table. */
-static struct code_value *values_of_table(struct flow *flow, struct flow_table *table) {
+static struct code_value *values_of_table(struct value_flow *flow, struct jump_table *table) {
   const size_t registers = flow->builder->architecture->register_count;
   if (table->values == 0) {
     array_make_room((void **)&flow->table_values, &flow->table_values_capacity,
@@ -308,16 +309,16 @@ static struct code_value *values_of_table(struct flow *flow, struct flow_table *
 
 /* Enters a table's entries with the values of all jumps by it so far: one more jump that has the
  * same values enters nothing. */
-static void enter_entries(struct flow *flow, struct code_value value,
+static void enter_entries(struct value_flow *flow, struct code_value value,
                           const struct code_state *state) {
-  struct flow_table *table = jump_table_find(flow, value);
+  struct jump_table *table = jump_table_find(flow, value);
   const struct area *area = jump_table_area(flow, value);
   struct code_value *values = values_of_table(flow, table);
   const bool changed = join_values(flow, values, table->round == flow->round, state);
   struct code_state joined = {.slots = &flow->slots};
   uint64_t target;
   table->round = flow->round;
-  if (!changed || !flow_spend(flow, (uint64_t)(table->extent.end - table->extent.first)))
+  if (!changed || !value_flow_spend(flow, (uint64_t)(table->extent.end - table->extent.first)))
     return;
   memcpy(joined.registers, values,
          flow->builder->architecture->register_count * sizeof *joined.registers);
@@ -326,15 +327,15 @@ static void enter_entries(struct flow *flow, struct code_value value,
       enter_address(flow, target, &joined);
 }
 
-static void enter_table(struct flow *flow, struct code_value table,
+static void enter_table(struct value_flow *flow, struct code_value table,
                         const struct code_state *state) {
-  if (flow_is_own_address(flow, table))
+  if (value_flow_is_own_address(flow, table))
     enter_address(flow, table.table, state);
   if (jump_table_is_own(flow, table))
     enter_entries(flow, table, state);
 }
 
-static struct code_value follow_step(const struct flow *flow, const struct step *step,
+static struct code_value follow_step(const struct value_flow *flow, const struct step *step,
                                      struct code_state *state) {
   const struct graph_builder *builder = flow->builder;
   const uint64_t address = flow->start + step->offset;
@@ -351,7 +352,7 @@ static struct code_value follow_step(const struct flow *flow, const struct step 
 }
 
 /* Notes the sums that an instruction makes of an address of code. */
-static void note_sums(struct flow *flow, const struct step *step, struct code_state *state) {
+static void note_sums(struct value_flow *flow, const struct step *step, struct code_state *state) {
   struct call_graph *graph = flow->builder->graph;
   const struct code_value summed = state->summed;
   const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
@@ -367,7 +368,7 @@ static void note_sums(struct flow *flow, const struct step *step, struct code_st
   state->made = 0;
 }
 
-static void follow_block(struct flow *flow, uint32_t number) {
+static void follow_block(struct value_flow *flow, uint32_t number) {
   struct block *block = &flow->blocks[number];
   struct code_state state = start_of(flow, number);
   struct code_value jump = {.kind = CODE_UNKNOWN};
@@ -388,7 +389,7 @@ static void follow_block(struct flow *flow, uint32_t number) {
 }
 
 /* Padding without a predecessor only aligns the next code. */
-static bool is_padding(const struct flow *flow, const struct block *block) {
+static bool is_padding(const struct value_flow *flow, const struct block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
     if (flow->steps[i].instruction.kind != CODE_PADDING)
       return false;
@@ -396,7 +397,7 @@ static bool is_padding(const struct flow *flow, const struct block *block) {
 }
 
 /* A load from the stack may get a value that was stored since then. */
-static void load_again(struct flow *flow) {
+static void load_again(struct value_flow *flow) {
   flow->slots.has_grown = false;
   for (uint32_t i = 0; i < flow->block_count; i++)
     if (flow->blocks[i].has_load)
@@ -404,7 +405,7 @@ static void load_again(struct flow *flow) {
 }
 
 /* Follows all blocks to a fixed point; false if that takes too long. */
-static bool follow_blocks(struct flow *flow) {
+static bool follow_blocks(struct value_flow *flow) {
   struct code_state nothing = {.slots = &flow->slots};
   struct code_state start = nothing;
   for (unsigned i = 0; i < CODE_REGISTERS; i++)
@@ -419,7 +420,7 @@ static bool follow_blocks(struct flow *flow) {
     while (flow->waiting.count > 0) {
       const uint32_t number = waiting_take(&flow->waiting);
       flow->blocks[number].is_waiting = false;
-      if (!flow_spend(flow, flow->blocks[number].end - flow->blocks[number].first))
+      if (!value_flow_spend(flow, flow->blocks[number].end - flow->blocks[number].first))
         return false;
       follow_block(flow, number);
     }
@@ -436,7 +437,7 @@ static bool follow_blocks(struct flow *flow) {
 }
 
 /* Repeats until all tables point to starts of blocks. */
-bool flow_follow(struct flow *flow) {
+bool value_flow_follow(struct value_flow *flow) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
     flow->has_targets = flow->sums_code = flow->sums_other = false;
@@ -450,7 +451,8 @@ bool flow_follow(struct flow *flow) {
 }
 
 /* Follows the block again from the state at its start. */
-struct code_value flow_value(struct flow *flow, const struct step *step, struct code_state *state) {
+struct code_value value_flow_value(struct value_flow *flow, const struct step *step,
+                                   struct code_state *state) {
   const struct block *block = &flow->blocks[step->block];
   *state = start_of(flow, step->block);
   for (const struct step *at = &flow->steps[block->first]; at < step; at++)
