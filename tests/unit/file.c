@@ -64,6 +64,7 @@ static void check_file(struct elf *elf, struct model *model) {
 static void check_error(const struct bytes *bytes, enum stackpack_error expected) {
   struct stackpack_file file;
   ck_assert_int_eq(open_bytes(bytes, &file), expected);
+  stackpack_file_close(&file);
 }
 
 static void check_elf_error(struct elf *elf, enum stackpack_error expected) {
