@@ -13,10 +13,6 @@ static const struct state nothing = {/* is known */
                                      .frame.is_foreign = true,
                                      .has_calls_link = true};
 
-static bool goes(const struct code_instruction *instruction) {
-  return instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
-}
-
 static bool is_inside(const struct returns *returns, const struct code_instruction *instruction) {
   return instruction->target_kind == CODE_DIRECT &&
          instruction->target - returns->start < returns->size;
@@ -231,7 +227,7 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
   struct returns *returns = context;
   const struct code_instruction *instruction = &step->instruction;
   const struct state start = state_at_start(unit->architecture);
-  if (goes(instruction) && is_inside(returns, instruction))
+  if (code_jumps(instruction->kind) && is_inside(returns, instruction))
     (void)unit_enter(unit, instruction->target, state, false);
   if (instruction->kind == CODE_CALL) {
     if (is_inside(returns, instruction))
@@ -282,7 +278,7 @@ static bool find_jumps(struct returns *returns, struct state *jumped) {
   for (uint32_t i = 0; i < unit->block_count; i++) {
     const struct unit_block *block = &unit->blocks[i];
     const struct code_instruction *last = &unit->steps[block->end - 1].instruction;
-    if (!block->is_reached || !goes(last) || last->target_kind != CODE_COMPUTED)
+    if (!block->is_reached || !code_jumps(last->kind) || last->target_kind != CODE_COMPUTED)
       continue;
     const struct state state = unit_end_state(unit, &hooks, i);
     if (has_one)
@@ -410,7 +406,7 @@ static void judge(void *context, const struct unit_step *step, const struct stat
     judge_return(returns, instruction->address, after);
   else if (instruction->kind == CODE_CALL)
     judge_call(returns, step, after);
-  else if (goes(instruction) && !is_inside(returns, instruction))
+  else if (code_jumps(instruction->kind) && !is_inside(returns, instruction))
     judge_jump(returns, instruction, after);
   if (end == returns->start + returns->size && !code_ends(instruction->kind) &&
       instruction->kind != CODE_CALL && instruction->kind != CODE_INVALID)
@@ -529,7 +525,7 @@ static bool is_connected(const struct returns *returns) {
     return true;
   for (uint32_t i = 0; i < unit->step_count; i++) {
     const struct code_instruction *instruction = &unit->steps[i].instruction;
-    if (goes(instruction) && !is_inside(returns, instruction) &&
+    if (code_jumps(instruction->kind) && !is_inside(returns, instruction) &&
         shares_frame(returns, target_function(returns, instruction), instruction->target))
       return true;
   }

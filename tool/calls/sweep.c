@@ -332,8 +332,7 @@ static bool follow_registers(const struct sweep *sweep, struct course *course,
     course->code &= ~sweep->builder->architecture->lost;
   if (is_other)
     return (reads && (is_store || makes)) || (sweep->names_code && instruction->is_sum);
-  return (instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH) && is_inside_jump &&
-         course->code != 0;
+  return code_jumps(instruction->kind) && is_inside_jump && course->code != 0;
 }
 
 /* Notes a pointer that is loaded from memory: it can't be a sum of this function's. Others are

@@ -195,7 +195,7 @@ static void start_blocks(struct value_flow *flow) {
   }
   for (uint32_t i = 0; i < flow->step_count; i++) {
     const struct code_instruction *instruction = &flow->steps[i].instruction;
-    const bool goes = instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
+    const bool goes = code_jumps(instruction->kind);
     if (goes && instruction->target_kind == CODE_DIRECT)
       start_block(flow, instruction->target);
     if ((goes || code_ends(instruction->kind)) && i + 1 < flow->step_count)
@@ -379,7 +379,7 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
   }
   block->has_load |= flow->slots.has_load;
   const struct code_instruction *last = &flow->steps[block->end - 1].instruction;
-  const bool goes = last->kind == CODE_JUMP || last->kind == CODE_BRANCH;
+  const bool goes = code_jumps(last->kind);
   if (goes && last->target_kind == CODE_DIRECT)
     enter_address(flow, last->target, &state);
   else if (last->kind == CODE_JUMP)

@@ -33,6 +33,11 @@ static inline bool code_ends(enum code_kind kind) {
   return kind == CODE_JUMP || kind == CODE_RETURN || kind == CODE_STOP;
 }
 
+/* Whether control may go elsewhere, and leaves no return address. */
+static inline bool code_jumps(enum code_kind kind) {
+  return kind == CODE_JUMP || kind == CODE_BRANCH;
+}
+
 /* How a call, jump or branch names its target. */
 enum code_target {
   CODE_DIRECT,   /* target: the address itself */

@@ -78,19 +78,15 @@ struct function {
 
 /* ---- Where control goes ---- */
 
-static bool goes(const struct code_instruction *instruction) {
-  return instruction->kind == CODE_JUMP || instruction->kind == CODE_BRANCH;
-}
-
 static bool is_by_pointer(const struct code_instruction *instruction) {
-  return goes(instruction) && instruction->target_kind != CODE_DIRECT;
+  return code_jumps(instruction->kind) && instruction->target_kind != CODE_DIRECT;
 }
 
 static void leave(void *context, struct unit *unit, const struct unit_step *step,
                   const struct state *state) {
   const struct code_instruction *instruction = &step->instruction;
   (void)context;
-  if (goes(instruction) && instruction->target_kind == CODE_DIRECT)
+  if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT)
     (void)unit_enter(unit, instruction->target, state, false);
   if (instruction->kind == CODE_CALL)
     unit_guess(unit, step);
@@ -267,9 +263,10 @@ static void note_end(struct function *function, struct ending *ending, const str
     function->is_unclear |= !ending->is_return;
     function->is_broken |= !ending->is_return && state->stack.is_known && state->stack.is_sure;
   }
-  if (goes(instruction) && instruction->target_kind == CODE_DIRECT && is_inside)
+  if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT && is_inside)
     ending->target = block_at(unit, instruction->target, state);
-  else if (goes(instruction) && instruction->target_kind == CODE_DIRECT && !is_at_start(state)) {
+  else if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT &&
+           !is_at_start(state)) {
     struct state end = *state;
     ending->is_return = follow_helper(function, instruction, &end) && is_at_start(&end);
     function->is_unclear |= !ending->is_return;

@@ -57,7 +57,6 @@ static void put(struct unit *unit, const struct unit_range *range) {
   struct unit_step *step = &unit->steps[unit->step_count];
   const struct code_instruction *last = unit->step_count > 0 ? &step[-1].instruction : NULL;
   const bool goes_on = last != NULL && last->address + last->length == step->instruction.address;
-  step->call = UNIT_NO_CALL;
   step->is_start = !goes_on;
   step->is_after_call = goes_on && last->kind == CODE_CALL;
   step->is_idle = state_is_kept(unit->architecture, &step->instruction);
@@ -112,13 +111,11 @@ bool unit_start(struct unit *unit, uint64_t address) {
   return true;
 }
 
-static bool goes(enum code_kind kind) { return kind == CODE_JUMP || kind == CODE_BRANCH; }
-
 /* Whether a block must end after a step: control may go elsewhere, or the next instruction is
  * elsewhere in the order of steps. */
 static bool is_last(const struct unit *unit, uint32_t number) {
   const struct code_instruction *instruction = &unit->steps[number].instruction;
-  return number + 1 == unit->step_count || goes(instruction->kind) ||
+  return number + 1 == unit->step_count || code_jumps(instruction->kind) ||
          code_ends(instruction->kind) || instruction->kind == CODE_INVALID ||
          unit->steps[number + 1].is_start ||
          unit->steps[number + 1].instruction.address != instruction->address + instruction->length;
@@ -127,7 +124,7 @@ static bool is_last(const struct unit *unit, uint32_t number) {
 void unit_start_targets(struct unit *unit) {
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
     const struct code_instruction *instruction = &unit->steps[i].instruction;
-    if (goes(instruction->kind) && instruction->target_kind == CODE_DIRECT)
+    if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT)
       (void)unit_start(unit, instruction->target);
   }
 }

@@ -25,12 +25,9 @@
 #include "tool/flow/state.h"
 #include "tool/flow/waiting.h"
 
-enum { UNIT_NO_CALL = UINT32_MAX };
-
 struct unit_step {
   struct code_instruction instruction;
   uint32_t block;
-  uint32_t call; /* for the one who asks: a number */
   bool is_start; /* of a block */
   bool is_after_call;
   bool is_idle; /* see state_is_kept */
