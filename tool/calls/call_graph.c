@@ -136,6 +136,14 @@ void graph_add_later(struct graph_builder *builder, struct call call) {
   (void)ARRAY_ADD(builder->later, builder->later_count, builder->later_capacity, call);
 }
 
+void graph_add_anywhere(struct graph_builder *builder, uint64_t at) {
+  graph_add_later(builder, (struct call){.at = at,
+                                         .target = graph_everything(builder->graph),
+                                         .length = 1,
+                                         .kind = CALL_INDIRECT,
+                                         .is_jump = true});
+}
+
 void graph_add_landing(struct graph_builder *builder, uint64_t address) {
   (void)ARRAY_ADD(builder->landings, builder->landing_count, builder->landing_capacity, address);
 }

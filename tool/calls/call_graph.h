@@ -308,6 +308,8 @@ uint32_t graph_untaken(struct graph_builder *builder, uint32_t number);
 /* Appends to an array that grows. */
 void graph_add_call(struct graph_builder *builder, struct call call);
 void graph_add_later(struct graph_builder *builder, struct call call);
+/* The same, for a jump at an address that may go to any function. */
+void graph_add_anywhere(struct graph_builder *builder, uint64_t at);
 void graph_add_landing(struct graph_builder *builder, uint64_t address);
 
 #endif

@@ -99,11 +99,7 @@ static void settle_doubts(struct endings *endings) {
     const struct doubt doubt = endings->doubts[i];
     const struct graph_function *function = &graph->functions[doubt.function];
     if (endings->returns[graph->calls[doubt.call].target])
-      graph_add_later(endings->builder, (struct call){.at = function->address + function->size - 1,
-                                                      .target = graph_everything(graph),
-                                                      .length = 1,
-                                                      .kind = CALL_INDIRECT,
-                                                      .is_jump = true});
+      graph_add_anywhere(endings->builder, function->address + function->size - 1);
   }
 }
 

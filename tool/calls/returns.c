@@ -68,17 +68,21 @@ void returns_enter(struct returns *returns, uint64_t address) {
   enter(returns, address, &start);
 }
 
-/* Enters the landing pads of a call: the unwinder restores the stack and the registers. */
-static void enter_landings(struct returns *returns, uint64_t at, const struct state *state) {
-  const struct graph_builder *builder = returns->builder;
+/* The landing pad of a call, or NULL. */
+static const struct landing_pad *pad_of(const struct graph_builder *builder, uint64_t at) {
   const size_t count = SEARCH_UP_TO(builder->pads, builder->pad_count, calls.start, at);
-  if (count == 0 || at >= builder->pads[count - 1].calls.end)
+  return count > 0 && at < builder->pads[count - 1].calls.end ? &builder->pads[count - 1] : NULL;
+}
+
+/* Enters the landing pad of a call: the unwinder restores the stack and the registers. */
+static void enter_landing(struct returns *returns, uint64_t at, const struct state *state) {
+  const struct landing_pad *pad = pad_of(returns->builder, at);
+  if (pad == NULL)
     return;
-  const uint64_t landing = builder->pads[count - 1].landing;
-  if (landing - returns->start >= returns->size)
-    enter(returns, landing, state);
+  if (pad->landing - returns->start >= returns->size)
+    enter(returns, pad->landing, state);
   else
-    (void)unit_enter(&returns->unit, landing, state, false);
+    (void)unit_enter(&returns->unit, pad->landing, state, false);
 }
 
 /* ---- Uses of the stack ---- */
@@ -232,7 +236,7 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
   if (instruction->kind == CODE_CALL) {
     if (is_inside(returns, instruction))
       (void)unit_enter(unit, instruction->target, &start, false);
-    enter_landings(returns, instruction->address, state);
+    enter_landing(returns, instruction->address, state);
     unit_guess(unit, step);
   } else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID) {
     unit_go_on(unit, step, state);
@@ -471,11 +475,6 @@ void returns_begin(struct returns *returns, uint32_t function) {
   (void)unit_cover(&returns->unit, returns->start, code_of(returns), returns->size);
 }
 
-static bool has_pad(const struct graph_builder *builder, uint64_t at) {
-  const size_t count = SEARCH_UP_TO(builder->pads, builder->pad_count, calls.start, at);
-  return count > 0 && at < builder->pads[count - 1].calls.end;
-}
-
 /* Starts blocks where control may come from elsewhere. */
 static void start_entries(struct returns *returns) {
   struct unit *unit = &returns->unit;
@@ -501,7 +500,7 @@ static void end_at_calls(struct returns *returns) {
     instruction = &unit->steps[i].instruction; /* there may be more by now */
     const struct unit_step *next = after_call(unit, &unit->steps[i]);
     if (next == NULL || next->is_start || is_inside(returns, instruction) ||
-        has_pad(returns->builder, instruction->address))
+        pad_of(returns->builder, instruction->address) != NULL)
       (void)unit_start(unit, instruction->address + instruction->length);
     if (next != NULL && unit->steps[i + 1].is_start)
       unit->steps[next - unit->steps].is_start = true;
@@ -611,11 +610,7 @@ static void apply(const struct returns *returns, uint32_t number, struct endings
   if (!verdict->is_odd)
     return;
   endings->returns[number] = true;
-  graph_add_later(builder, (struct call){.at = verdict->odd_at,
-                                         .target = graph_everything(graph),
-                                         .length = 1,
-                                         .kind = CALL_INDIRECT,
-                                         .is_jump = true});
+  graph_add_anywhere(builder, verdict->odd_at);
 }
 
 void returns_settle(struct returns *returns, struct endings *endings) {
