@@ -163,7 +163,7 @@ static bool may_be_helped(const struct returns *returns, const struct state *sta
   if (!returns->builder->architecture->has_link || transfer->target_kind != CODE_DIRECT)
     return false;
   if (transfer->kind != CODE_CALL)
-    return transfer->kind == CODE_JUMP && !(state->stack.is_known && state->stack.offset == 0);
+    return transfer->kind == CODE_JUMP && !state_is_at_start(state);
   const uint32_t function = call_graph_start(graph, transfer->target);
   return transfer->stack.link != CODE_LINK_CALLED ||
          (function != (uint32_t)GRAPH_NO_NODE &&
@@ -358,8 +358,7 @@ static void judge_jump(struct returns *returns, const struct code_instruction *i
                        const struct state *after) {
   const uint64_t at = instruction->address;
   struct state state = *after;
-  if (instruction->target_kind == CODE_COMPUTED &&
-      !(state.stack.is_known && state.stack.offset == 0))
+  if (instruction->target_kind == CODE_COMPUTED && !state_is_at_start(&state))
     add_finding(returns, at, FINDING_MORE);
   else if (!follow_helper(returns, instruction, &state) &&
            shares_frame(returns, target_function(returns, instruction), instruction->target))

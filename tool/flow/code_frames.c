@@ -143,10 +143,6 @@ static struct unit_hooks hooks_of(struct function *function) {
 
 /* ---- Jumps by pointers ---- */
 
-static bool is_at_start(const struct state *state) {
-  return state->stack.is_known && state->stack.offset == 0;
-}
-
 static void note_jump(void *context, const struct unit_step *step, const struct state *before,
                       const struct state *after, const struct state_uses *uses) {
   struct function *function = context;
@@ -154,8 +150,8 @@ static void note_jump(void *context, const struct unit_step *step, const struct 
   (void)uses;
   if (!is_by_pointer(&step->instruction))
     return;
-  function->has_level_jump |= is_at_start(after);
-  function->has_other_jump |= !is_at_start(after);
+  function->has_level_jump |= state_is_at_start(after);
+  function->has_other_jump |= !state_is_at_start(after);
   if (function->has_jumped)
     (void)state_join(&function->jumped, after);
   else
@@ -259,16 +255,16 @@ static void note_end(struct function *function, struct ending *ending, const str
                             instruction->kind != CODE_PADDING;
   }
   if (instruction->kind == CODE_RETURN) {
-    ending->is_return = is_at_start(state);
+    ending->is_return = state_is_at_start(state);
     function->is_unclear |= !ending->is_return;
     function->is_broken |= !ending->is_return && state->stack.is_known && state->stack.is_sure;
   }
   if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT && is_inside)
     ending->target = block_at(unit, instruction->target, state);
   else if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT &&
-           !is_at_start(state)) {
+           !state_is_at_start(state)) {
     struct state end = *state;
-    ending->is_return = follow_helper(function, instruction, &end) && is_at_start(&end);
+    ending->is_return = follow_helper(function, instruction, &end) && state_is_at_start(&end);
     function->is_unclear |= !ending->is_return;
   }
   ending->is_jump = is_by_pointer(instruction);

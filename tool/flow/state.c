@@ -226,6 +226,6 @@ bool state_join(struct state *state, const struct state *other) {
 
 bool state_is_level(const struct state *state, const struct code_architecture *architecture) {
   const uint16_t links = architecture->has_link ? state->own : state->stored;
-  return state->stack.is_known && state->stack.offset == 0 && (links & KEPT_LINK_BIT) != 0 &&
+  return state_is_at_start(state) && (links & KEPT_LINK_BIT) != 0 &&
          (state->own >> KEPT_FRAME & 1) != 0;
 }

@@ -74,6 +74,11 @@ bool state_is_kept(const struct code_architecture *architecture,
  * unknown. Returns whether *state changed. */
 bool state_join(struct state *state, const struct state *other);
 
+/* Whether the stack is as deep as at the function's start. */
+static inline bool state_is_at_start(const struct state *state) {
+  return state->stack.is_known && state->stack.offset == 0;
+}
+
 /* Whether a jump to another function may be made here, or a return: the stack pointer and the frame
  * pointer are the caller's, and so is the return address. */
 bool state_is_level(const struct state *state, const struct code_architecture *architecture);
