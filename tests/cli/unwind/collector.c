@@ -1,8 +1,8 @@
 /* collector.c - a collector that moves every object at every allocation: see program.h.
  *
  * All roots are on stacks. Each collection walks them by two walkers first, with equal results;
- * then it copies the objects reachable from the roots, and makes the old space inaccessible: a root
- * that was missed, or a register that was updated in the wrong place, is a fault soon after.
+ * then it copies the objects reachable from the roots, and overwrites the old space: a root that was
+ * missed, or a register that was updated in the wrong place, is a fault or a wrong sum soon after.
  */
 #include "program.h"
 
@@ -211,7 +211,6 @@ static void collect(struct stackpack_context *context, void *closure) {
   }
   collections++;
   current = !current;
-  mprotect(spaces[current], SPACE, PROT_READ | PROT_WRITE);
   memcpy(spaces[current], spaces[!current], used * sizeof(struct object));
   for (unsigned i = 0; i < used; i++) /* nothing dies: so that all of them are to be moved */
     if (spaces[current][i].next != NULL)
@@ -222,7 +221,8 @@ static void collect(struct stackpack_context *context, void *closure) {
     if (walk_stack(fiber_stack, &suspended) != 1)
       die("a suspended stack with other than one managed frame");
   }
-  mprotect(spaces[!current], SPACE, PROT_NONE);
+  /* Closing its pages, to have each use fault, took twenty times the rest of a collection. */
+  memset(spaces[!current], 0xa5, used * sizeof(struct object));
 }
 
 reference allocate(long value) {
