@@ -11,7 +11,7 @@ include tests/samples/rules.mk
 # Tests of the parts around the code: installed files, packages, other build systems and tools, programs that take
 # long to build. A second compiler or a sanitizer repeats their results. So do fuzzers, and samples that are built with the thread
 # sanitizer: LLVM's clang compiles them always.
-AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-situations.sh library-plain.sh walk-ends.sh \
+AROUND := $(addprefix tests/cli/,bench.sh bindings.sh builds.sh cargo.sh completions.sh corpus-%.sh documents-%.sh faults.sh library-abi.sh library-musl.sh library-situations.sh library-threads.sh library-plain.sh walk-ends.sh \
   format-document.sh help.sh install%.sh library-size.sh sources-format.sh machines-calls.sh machines-readers.sh make-quiet.sh managed-compiler.sh \
   matrix-machines.sh packages.sh report-browser.sh split-pie.sh tools-%.sh unwind-machines.sh walk-machines.sh) tests/callgraph/edges.sh tests/callgraph/lua.sh \
   $(addprefix tests/samples/,debugger%.sh handles.sh jit-threads.sh machines.sh shadow-stack.sh threads.sh types.sh) tests/fuzz/regressions.sh tests/oracle/test_oracle.sh

@@ -31,7 +31,9 @@ expect_status() { # STATUS COMMAND...
   local expected=$1 status=0
   shift
   "$@" >out 2>err </dev/null || status=$?
-  if ((status != expected)) || grep -qE 'ERROR: [A-Za-z]+Sanitizer|: runtime error: ' err; then
+  local text
+  IFS= read -rd '' text <err || true # by the shell itself: a process more for each command is a tenth of all tests' time
+  if ((status != expected)) || [[ $text =~ ERROR:\ [A-Za-z]+Sanitizer|:\ runtime\ error:\  ]]; then
     cat out err >&2
     fail "exit status $status, not $expected: $*"
   fi
@@ -50,7 +52,9 @@ expect_refusal() { # PATTERN COMMAND...
 }
 
 only_line_matches() { # PATTERN FILE
-  [[ $(wc -l <"$2") == 1 ]] && grep -qE "$1" "$2"
+  local lines
+  mapfile -t lines <"$2"
+  [[ ${#lines[@]} == 1 && ${lines[0]} =~ $1 ]]
 }
 
 expect_output() { # PATTERN: stdout of the last expect_status has a line that matches
@@ -97,28 +101,34 @@ can_run() { # MACHINE
 
 # ---- Building programs ---------------------------------------------------------------------------------
 
-# Builds targets by the Makefile for another machine, in a folder that the tests share: $BUILD/machines/FOLDER, and a link of that
-# name here. (The jobs and options of the make that runs a test aren't this one's.)
-build_for() { # MACHINE FOLDER OPTIONS TARGET...
-  local tool=$1-linux-gnu- built=$BUILD/machines/$2 targets=("${@:4}")
+# Builds targets by the Makefile in a folder that the tests share, $BUILD/machines/FOLDER, and makes a link of that name here. (The
+# jobs and options of the make that runs a test aren't this one's.)
+build_shared() { # FOLDER TARGETS VARIABLE=VALUE...
+  local built=$BUILD/machines/$1 targets
+  read -ra targets <<<"$2"
   mkdir -p "$built"
-  ln -sfn "$built" "$2"
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL flock "$built" make -s -C "$TOP" BUILD="$built" LLVM="$LLVM" \
-    STACKPACK="$stackpack" CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" SANITIZE= WERROR= \
-    CFLAGS="-O2 $3" SAMPLE_OPTIONS="$3" "${targets[@]/#/$built/}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build for $1"; }
+  ln -sfn "$built" "$1"
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL flock "$built" make -s -C "$TOP" BUILD="$built" LLVM="$LLVM" STACKPACK="$stackpack" \
+    SANITIZE= WERROR= "${@:3}" "${targets[@]/#/$built/}" >make.log 2>&1 || { tail -n 20 make.log >&2; fail "can't build $2 in $1"; }
 }
 
-# Builds targets with the thread sanitizer in a folder that the tests share; a link named `watched` leads there. LLVM compiles the managed
-# code as always. Skips the test where clang lacks the sanitizer.
+build_for() { # MACHINE FOLDER OPTIONS TARGET...
+  local tool=$1-linux-gnu-
+  build_shared "$2" "${*:4}" CC="${tool}gcc" CXX="${tool}g++" LD="${tool}ld" AR="${tool}ar" OBJCOPY="${tool}objcopy" CFLAGS="-O2 $3" \
+    SAMPLE_OPTIONS="$3"
+}
+
+# With the thread sanitizer, in the folder `watched`. LLVM compiles the managed code as always. Skips the test where clang lacks the
+# sanitizer.
 build_watched() { # TARGET...
-  local built=$BUILD/machines/watched
-  mkdir -p "$built"
-  ln -sfn "$built" watched
   echo 'int main(void) { return 0; }' >thread.c
   "$LLVM/bin/clang" -fsanitize=thread thread.c -o thread 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
-  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL flock "$built" make -s -C "$TOP" BUILD="$built" LLVM="$LLVM" STACKPACK="$stackpack" \
-    CC="$LLVM/bin/clang" SANITIZE= WERROR= CFLAGS="-O1 -g -fsanitize=thread" "${@/#/$built/}" >make.log 2>&1 ||
-    { tail -n 20 make.log >&2; fail "can't build with the thread sanitizer"; }
+  build_shared watched "$*" CC="$LLVM/bin/clang" CFLAGS="-O1 -g -fsanitize=thread"
+}
+
+# plain/libstackpack.a: the library without sanitizers, but with assertions, for programs that a test builds without them.
+build_plain_library() {
+  build_shared plain libstackpack.a ASSERTIONS=1
 }
 
 # Compiles LLVM IR, the name of a sample or a file, to an object file. Plain managed code gets its statepoints here;
@@ -136,20 +146,17 @@ compile() { # IR OBJECT [LLC OPTION...]
 # For the machine that a test chooses (choose_machine), where it differs from the build's.
 clang_options=()
 
-# Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise. Clang's command for the linker is kept for the next
-# time with the same arguments: clang itself takes as long as the linker.
-declare -A link_commands
+# Sets `driver`: the compiler's command that links by a linker. GCC's starts in a tenth of the time that Clang's takes.
+choose_driver() { # LINKER
+  driver=(gcc -B"$LLVM/bin" -fuse-ld="$1")
+  ((${#clang_options[@]} == 0)) || driver=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$1" -Wno-unused-command-line-argument)
+}
+
+# Links with lld or bfd (GNU ld), as a non-PIE unless an option says otherwise.
 link_with() { # LINKER OUTPUT ARGUMENT...
-  local linker=$1 output=$2 commands
-  shift 2
-  local link=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$linker" -no-pie -Wno-unused-command-line-argument -o "$output" "$@")
-  commands=${link_commands[${link[*]}]-}
-  if [[ -z $commands ]]; then
-    commands=$("${link[@]}" '-###' 2>&1 | grep '^ "') || commands=
-    [[ -n $commands && $commands != *$'\n'* ]] || commands='"${link[@]}"' # sources are compiled, too
-    link_commands[${link[*]}]=$commands
-  fi
-  eval "$commands"
+  local driver
+  choose_driver "$1"
+  "${driver[@]}" -no-pie -o "$2" "${@:3}"
 }
 
 # Builds a program from a sample (IR that defines run) and ir/main.c.

@@ -58,8 +58,7 @@ void *allocate(long size) { (void)size; return 0; }
 void collect(void) {}
 C
 
-mkdir library
-(cd library && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -fvisibility=hidden -fPIC -O1 -c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
+build_plain_library
 
 build() { # OUTPUT LINKER OPTION...
   local output=$1 linker=$2 pie=-fno-pie model=static
@@ -68,10 +67,10 @@ build() { # OUTPUT LINKER OPTION...
   "$LLVM/bin/clang" -O1 $pie -I"$TOP/runtime" -c roots.c natives.c call.c
   compile ./many.ll many.o -relocation-model=$model
   if [[ " $* " == *" -shared "* ]]; then
-    link_with "$linker" "$output.so" roots.o natives.o many.o library/*.o "$@"
+    link_with "$linker" "$output.so" roots.o natives.o many.o plain/libstackpack.a "$@"
     link_with "$linker" "$output" call.o "./$output.so" -Wl,-rpath,.
   else
-    link_with "$linker" "$output" roots.o natives.o many.o call.o library/*.o "$@"
+    link_with "$linker" "$output" roots.o natives.o many.o call.o plain/libstackpack.a "$@"
   fi
 }
 

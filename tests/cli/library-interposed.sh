@@ -42,14 +42,13 @@ int main(int argc, char **argv) {
 C
 
 compile list list.o -relocation-model=pic
-mkdir app
-(cd app && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -fPIE -I"$TOP/runtime" -c ../other.c \
-  "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
+build_plain_library
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -I"$TOP" -O1 -fPIE -I"$TOP/runtime" -c other.c
 for linker in lld bfd gold mold; do
   "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
   mkdir raw packed
   link_with $linker raw/liblist.so list.o -shared -Wl,-z,notext,-soname,liblist.so
-  link_with $linker raw/app app/*.o raw/liblist.so -pie "-Wl,-rpath,\$ORIGIN" -ldl
+  link_with $linker raw/app other.o plain/libstackpack.a raw/liblist.so -pie "-Wl,-rpath,\$ORIGIN" -ldl
   for name in sum reverse; do
     readelf -rW raw/liblist.so | grep -qE " R_X86_64_64 .* $name \+ 0" || fail "$linker: no symbolic relocation for $name"
     nm -D raw/app | grep -q " T $name$" || fail "$linker: $name isn't interposed"

@@ -14,8 +14,8 @@ void collect(void);
 void *allocate(long size) { (void)size; return 0; }
 void collect(void) {}
 EOF
-sources=("$TOP"/tests/cli/modules.c symbols.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
-"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -g -fsanitize=thread -rdynamic \
-  -I"$TOP/runtime" -o modules "${sources[@]}" -ldl -lpthread 2>log || skip "no thread sanitizer: $(tail -n 1 log)"
+build_watched libstackpack.a
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -g -fsanitize=thread -rdynamic -I"$TOP" -I"$TOP/runtime" -o modules "$TOP"/tests/cli/modules.c symbols.c \
+  watched/libstackpack.a -ldl -lpthread
 TSAN_OPTIONS=halt_on_error=1 ./modules ./lib40.so ./lib60.so "${ROUNDS:-250}" >found 2>err || { cat found err >&2; fail "threads"; }
 cat found

@@ -11,7 +11,8 @@ int main(int argc, char **argv) {
   return error != STACKPACK_OK ? error : printf("%zu records\n", (size_t)stackpack_table_records(&file.table)) < 0;
 }
 C
-"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -I"$TOP/runtime" -o reader reader.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c
+build_plain_library
+"$LLVM/bin/clang" -std=c17 -O1 -I"$TOP/runtime" -o reader reader.c plain/libstackpack.a
 
 compile_main main.o
 compile list list.o

@@ -70,7 +70,7 @@ C
 "$LLVM/bin/clang" -fPIC -ftls-model=local-exec -c relro.c
 compile ./many.ll many.o -relocation-model=pic
 for linker in lld bfd gold mold; do
-  "$LLVM/bin/clang" -fuse-ld=$linker -pie -Wl,-z,notext -o app main.o many.o relro.o 2>log || { cat log; fail "$linker: can't link"; }
+  link_with $linker app -pie -Wl,-z,notext main.o many.o relro.o 2>log || { cat log; fail "$linker: can't link"; }
   pack_and_compare app packed
   (($(stat -c %s packed) < $(stat -c %s app))) || fail "$linker: the file doesn't shrink"
 done

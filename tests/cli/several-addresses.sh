@@ -5,13 +5,12 @@
 
 many_functions 60 >many.ll
 compile ./many.ll many.o -relocation-model=pic
-mkdir runtime
-(cd runtime && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -fPIC -c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
+build_plain_library
 for define in "" -DLIBRARY; do
   # shellcheck disable=SC2086 # nothing, or a word
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -fPIC $define -I"$TOP/runtime" -c "$TOP/tests/cli/found.c" -o "found$define.o"
 done
-"$LLVM/bin/clang" -rdynamic -o found found-DLIBRARY.o runtime/*.o -ldl
+"$LLVM/bin/clang" -rdynamic -o found found-DLIBRARY.o plain/libstackpack.a -ldl
 
 expect_all_found() { # FILE FOUND: as many lines as records, and one more
   [[ $(wc -l <"$2") == $(($(dump_json "$1" | wc -l) + 1)) && $(wc -l <"$2") -gt 500 ]] || fail "$1: not all is found"
@@ -42,7 +41,7 @@ for linker in lld bfd; do
     for kind in "-no-pie" "-pie -Wl,-z,notext"; do
       sampled 5 || continue
       # shellcheck disable=SC2086 # a list of words
-      link_with $linker app $kind -Wl,-z,max-page-size=$page found.o many.o runtime/*.o -ldl
+      link_with $linker app $kind -Wl,-z,max-page-size=$page found.o many.o plain/libstackpack.a -ldl
       expect_status 0 "$stackpack" pack -o packed app
       for file in app packed; do
         expect_status 0 ./$file ./$file

@@ -11,7 +11,7 @@ link_with lld app inlined.o main.o
 # libdwarf's own mistakes are its own: a sanitizer reports the reader's end in an ignored file.
 export ASAN_OPTIONS=log_path=$PWD/reader:exitcode=99:detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=$ASAN_OPTIONS:halt_on_error=1 LSAN_OPTIONS=$ASAN_OPTIONS
-python3 - "$stackpack" "${ROUNDS:-300}" <<'PYTHON'
+python3 - "$stackpack" "${ROUNDS:-$([[ $SAMPLING == few ]] && echo 60 || echo 300)}" <<'PYTHON'
 import json, os, random, re, subprocess, sys
 
 stackpack, rounds = sys.argv[1], int(sys.argv[2])

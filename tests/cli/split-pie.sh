@@ -27,7 +27,7 @@ expect_no_text_relocations() { # FILE
 }
 
 check() { # LINKER LINK OPTION...
-  "$LLVM/bin/clang" -fuse-ld="$1" -o app main.o split/many.o "${@:2}" >log 2>&1 || { cat log; fail "$*: can't link"; }
+  link_with "$1" app main.o split/many.o "${@:2}" >log 2>&1 || { cat log; fail "$*: can't link"; }
   [[ ! -s log ]] || { cat log; fail "$*: the linker warns"; }
   expect_no_text_relocations app
   pack_and_compare app packed

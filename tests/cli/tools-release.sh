@@ -7,13 +7,12 @@
 many_functions 60 >many.ll
 compile ./many.ll many.o -relocation-model=pic
 objcopy --set-section-flags .llvm_stackmaps=alloc,load,data many.o many.writable.o # for static PIEs
-mkdir runtime
-(cd runtime && "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -fPIC -c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c)
+build_plain_library
 for define in "" -DLIBRARY; do
   # shellcheck disable=SC2086 # nothing, or a word
   "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -g -fPIC $define -I"$TOP/runtime" -c "$TOP/tests/cli/found.c" -o "found$define.o"
 done
-"$LLVM/bin/clang" -rdynamic -o found found-DLIBRARY.o runtime/*.o -ldl
+"$LLVM/bin/clang" -rdynamic -o found found-DLIBRARY.o plain/libstackpack.a -ldl
 
 # Prints the file's stack maps as found at run time.
 look() { # FILE
@@ -84,7 +83,7 @@ for linker in lld bfd gold mold; do
   "$LLVM/bin/clang" -fuse-ld=$linker -Wl,--version >log 2>&1 || { echo "no linker $linker"; continue; }
   for kind in "-no-pie" "-no-pie -static" "-pie -Wl,-z,notext" "-static-pie" "-shared -Wl,-z,notext"; do
     [[ $linker$kind != gold-static-pie ]] || continue # it can't do that
-    objects=(found.o many.o runtime/*.o) app=app
+    objects=(found.o many.o plain/libstackpack.a) app=app
     [[ $kind != -static-pie ]] || objects[1]=many.writable.o
     [[ $kind != -shared* ]] || objects=(many.o) app=lib.so
     # shellcheck disable=SC2086 # a list of words
@@ -101,6 +100,7 @@ for linker in lld bfd gold mold; do
     release $app packed-$app strip
     done=$((done + 1))
     [[ $linker == lld || $linker == bfd ]] || continue # every way is for two linkers only
+    sampled 4 || continue
     release $app packed-$app "$rpath" strip
     release $app packed-$app "$rpath" debug
     release $app packed-$app eu-strip

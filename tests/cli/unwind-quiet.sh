@@ -144,11 +144,7 @@ int main(void) {
   _exit(0);
 }
 C
-flags=(-std=c17 -D_GNU_SOURCE -fno-strict-aliasing -I"$TOP" -O1 -Wall -Wextra -I"$TOP/runtime")
-if nm "$BUILD/libstackpack.a" 2>/dev/null | grep __asan_init >/dev/null; then # which takes malloc's place: so the library is built without
-  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$TOP"/format/*.c "$TOP"/elf/*.c "$TOP"/runtime/*.c "$TOP"/runtime/unwind/*.c -o quiet
-else
-  "$LLVM/bin/clang" "${flags[@]}" quiet.c "$BUILD/libstackpack.a" -o quiet
-fi
+build_plain_library # the address sanitizer takes malloc's place
+"$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE -O1 -Wall -Wextra -I"$TOP" -I"$TOP/runtime" quiet.c plain/libstackpack.a -o quiet
 expect_status 0 ./quiet
 expect_output '^[1-9][0-9]* frames$'

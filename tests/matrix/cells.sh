@@ -60,7 +60,7 @@ result() { # TEXT
 
 # A linker's reason for its failure, in one line without names of files.
 reason() { # LOG
-  grep -v '^clang: ' "$1" | head -n 1 | sed -E 's/^[^ ]*ld[^ ]*: (fatal |error: )*//; s/^[^ ]*(mold|gold)[^ ]*: //; s/: use the .*//'
+  grep -vE '^(clang|collect2): ' "$1" | head -n 1 | sed -E 's/^[^ ]*ld[^ ]*: (fatal |error: )*//; s/^[^ ]*(mold|gold)[^ ]*: //; s/: use the .*//'
 }
 
 # Sets kind_options and suffix (of the object with the stack maps).
@@ -97,15 +97,18 @@ choose_variant() { # VARIANT LINKER
 
 # Links raw/app, and for a library raw/libmanaged.so, with the managed code; with LTO all code.
 link_cell() { # LINKER KIND PROGRAM
-  local clang=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$1" -Wno-unused-command-line-argument)
+  local driver
+  choose_driver "$1"
+  # Clang names its plug-in for link-time optimization.
+  [[ $main != *.lto.o ]] || driver=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$1" -Wno-unused-command-line-argument)
   if [[ $2 != library ]]; then
-    "${clang[@]}" "${kind_options[@]}" "${options[@]}" -o raw/app "$main" "../$3$suffix"
+    "${driver[@]}" "${kind_options[@]}" "${options[@]}" -o raw/app "$main" "../$3$suffix"
     return
   fi
   local of_library=() of_app=("$main")
   [[ $main != *.lto.o ]] || { of_library=("$main") of_app=(); }
-  "${clang[@]}" "${kind_options[@]}" "${options[@]}" -o raw/libmanaged.so "${of_library[@]}" "../$3$suffix" &&
-    "${clang[@]}" -no-pie -o raw/app "${of_app[@]}" raw/libmanaged.so "-Wl,-rpath,\$ORIGIN"
+  "${driver[@]}" "${kind_options[@]}" "${options[@]}" -o raw/libmanaged.so "${of_library[@]}" "../$3$suffix" &&
+    "${driver[@]}" -no-pie -o raw/app "${of_app[@]}" raw/libmanaged.so "-Wl,-rpath,\$ORIGIN"
 }
 
 cell() { # MACHINE LINKER KIND VARIANT PROGRAM

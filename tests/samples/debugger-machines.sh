@@ -43,6 +43,7 @@ expect_roots() { # SAMPLE LEAST FUNCTION HITS LAST OPTION...
 # The same in the core of a second run, by the packed and by the raw program.
 expect_roots_in_core() { # AS ABOVE
   local file options=("${@:6}")
+  sampled 2 || return 0
   expect_roots "$@"
   at_collection process "$1" "$3" "$4" -ex 'signal SIGABRT'
   for file in "$samples/${1%-raw}" "$samples/${1%-raw}-raw"; do
