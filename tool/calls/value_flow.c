@@ -1,9 +1,9 @@
 /* value_flow.c - follows the values of registers through a function.
  *
  * It follows addresses, places on the stack, and values read from tables (see struct code_value).
- * The function is divided into basic blocks; a block starts with the join of the states at the ends
- * of its predecessors. A block without a predecessor starts with an empty state, and so does one
- * that another function jumps to, as from rare code that is kept apart, or an exception.
+ * The function is a unit (unit.h); a block starts with the join of the values at the ends of its
+ * predecessors. A block without a predecessor starts with an empty state, and so does one that
+ * another function jumps to, as from rare code that is kept apart, or an exception.
  *
  * Where a jump table points into the middle of a block, the blocks are made again. A value loaded
  * from the stack may have been stored by any instruction of the function: the set of values stored
@@ -20,7 +20,6 @@
 #include <string.h>
 
 enum {
-  NO_BLOCK = UINT32_MAX,
   BLOCK_STEPS = 64, /* at most: each query follows a block again */
   /* How many, and entries of tables, are looked at in one function, and in all: honest code needs up
    * to 64 for an instruction of a function, and 1 for a byte of all. */
@@ -31,8 +30,10 @@ enum {
 
 struct value_flow value_flow_open(struct graph_builder *builder) {
   const struct call_graph *graph = builder->graph;
+  const struct parts parts = graph_parts(builder);
   return (struct value_flow){
       .builder = builder,
+      .unit = unit_open(builder->architecture, &parts),
       .left_in_all = graph->code_size * STEPS_PER_BYTE + STEPS_LEAST,
       .slots.is_fixed = graph->linkage.is_fixed,
       .slots.start = graph->code_start,
@@ -42,15 +43,13 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
 }
 
 void value_flow_close(struct value_flow *flow) {
-  free(flow->steps);
-  free(flow->step_at);
+  unit_close(&flow->unit);
   free(flow->blocks);
   free(flow->values);
   free(flow->named);
   free(flow->tables);
   free(flow->table_values);
   intern_free(&flow->table_numbers);
-  waiting_free(&flow->waiting);
 }
 
 bool value_flow_spend(struct value_flow *flow, uint64_t count) {
@@ -58,12 +57,6 @@ bool value_flow_spend(struct value_flow *flow, uint64_t count) {
   flow->left -= taken;
   flow->left_in_all -= taken;
   return flow->left > 0;
-}
-
-struct step *value_flow_step(const struct value_flow *flow, uint64_t address) {
-  const uint64_t offset = address - flow->start;
-  const uint32_t number = offset < flow->size ? flow->step_at[offset] : 0;
-  return number == 0 ? NULL : &flow->steps[number - 1];
 }
 
 uint32_t value_flow_function(const struct value_flow *flow, struct code_value value) {
@@ -77,51 +70,30 @@ bool value_flow_is_own_address(const struct value_flow *flow, struct code_value 
 
 /* ---- Steps ---- */
 
-/* The sweep has handled these. */
-static void ignore_upper(void *context, uint64_t upper) {
-  (void)context;
-  (void)upper;
-}
-
 /* Notes an instruction's uses of the stack, in the order of addresses: a push stores to a fresh
  * place. */
-static void note_stack(struct code_slots *slots, const struct code_stack *stack, bool *has_store) {
+static void note_stack(struct value_flow *flow, const struct code_stack *stack) {
+  struct code_slots *slots = &flow->slots;
   slots->has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
-  slots->moves |= *has_store && stack->growth > 0;
-  *has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
+  slots->moves |= flow->has_store && stack->growth > 0;
+  flow->has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
 }
 
-static void decode_function(struct value_flow *flow) {
-  const struct graph_builder *builder = flow->builder;
-  array_make_room((void **)&flow->step_at, &flow->at_capacity, flow->size, sizeof *flow->step_at);
-  memset(flow->step_at, 0, flow->size * sizeof *flow->step_at);
-  flow->step_count = 0;
-  struct parts parts = graph_parts(builder);
-  bool has_store = false;
-  for (uint64_t at = 0; at < flow->size;) {
-    ARRAY_ADD(flow->steps, flow->step_count, flow->steps_capacity,
-              (struct step){.offset = (uint32_t)at, .block = NO_BLOCK});
-    struct step *step = &flow->steps[flow->step_count - 1];
-    const uint64_t address = flow->start + at;
-    builder->architecture->decode(flow->area->bytes + (address - flow->area->address),
-                                  flow->size - at, address, &step->instruction);
-    if (builder->architecture->highest != 0)
-      parts_follow(&parts, &step->instruction, ignore_upper, NULL);
-    note_stack(&flow->slots, &step->instruction.stack, &has_store);
-    assert(step->instruction.length > 0);
-    flow->step_at[at] = flow->step_count;
-    at += step->instruction.length;
+static void note_names(struct value_flow *flow, const struct code_instruction *instruction) {
+  if (instruction->has_reference && !instruction->is_access) {
+    ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
+    flow->names_label |= instruction->reference - flow->start < flow->size;
   }
+  for (unsigned k = 0; k < instruction->constant_count; k++)
+    ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
 }
 
-static void collect_named(struct value_flow *flow) {
-  flow->named_count = 0;
-  for (uint32_t i = 0; i < flow->step_count; i++) {
-    const struct code_instruction *instruction = &flow->steps[i].instruction;
-    if (instruction->has_reference && !instruction->is_access)
-      ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
-    for (unsigned k = 0; k < instruction->constant_count; k++)
-      ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
+/* Notes the steps that were decoded since the last time. */
+static void note_steps(struct value_flow *flow) {
+  for (; flow->noted_count < flow->unit.step_count; flow->noted_count++) {
+    const struct code_instruction *instruction = &flow->unit.steps[flow->noted_count].instruction;
+    note_stack(flow, &instruction->stack);
+    note_names(flow, instruction);
   }
   flow->named_count = array_sort_words(flow->named, flow->named_count);
 }
@@ -131,29 +103,35 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   assert(number < graph->function_count && !function->is_undecodable);
   flow->function = number;
-  flow->names_label = false;
+  flow->names_label = flow->has_store = false;
   flow->slots.count = flow->slots.made_count = 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = flow->slots.moves = false;
   flow->start = function->address;
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);
-  decode_function(flow);
-  collect_named(flow);
+  flow->noted_count = 0;
+  flow->named_count = 0;
+  unit_clear(&flow->unit);
+  (void)unit_add(&flow->unit, flow->start, flow->area->bytes + (flow->start - flow->area->address),
+                 flow->size);
+  unit_start_targets(&flow->unit);
+  note_steps(flow);
   if (flow->table_count > 0)
     intern_free(&flow->table_numbers);
   flow->table_count = flow->table_value_count = 0;
   flow->round = 0;
-  flow->left = (uint64_t)flow->step_count * STEPS_PER_INSTRUCTION;
+  flow->left = (uint64_t)flow->unit.step_count * STEPS_PER_INSTRUCTION;
   flow->left = flow->left < flow->left_in_all ? flow->left : flow->left_in_all;
 }
 
 /* ---- Blocks ---- */
 
-static void start_block(const struct value_flow *flow, uint64_t address) {
-  struct step *step = value_flow_step(flow, address);
+/* Starts a block at a step; between two of them, nothing starts: data may lead there by chance. */
+static void start_block(struct value_flow *flow, uint64_t address) {
+  struct unit_step *step = unit_step(&flow->unit, address);
   if (step != NULL)
-    step->block = 0;
+    step->is_start = true;
 }
 
 /* An address that the code takes may be a table's: its entries start blocks; or a place in the
@@ -187,55 +165,25 @@ static bool is_landing(const struct value_flow *flow, size_t number) {
 }
 
 static void start_blocks(struct value_flow *flow) {
-  for (uint32_t i = 0; i < flow->step_count; i++) {
-    const struct code_instruction *instruction = &flow->steps[i].instruction;
-    flow->steps[i].block = i == 0 || flow->steps[i].is_target ? 0 : NO_BLOCK;
-    flow->names_label |= instruction->has_reference && !instruction->is_access &&
-                         instruction->reference - flow->start < flow->size;
-  }
-  for (uint32_t i = 0; i < flow->step_count; i++) {
-    const struct code_instruction *instruction = &flow->steps[i].instruction;
-    const bool goes = code_jumps(instruction->kind);
-    if (goes && instruction->target_kind == CODE_DIRECT)
-      start_block(flow, instruction->target);
-    if ((goes || code_ends(instruction->kind)) && i + 1 < flow->step_count)
-      flow->steps[i + 1].block = 0;
-  }
+  for (uint32_t i = BLOCK_STEPS; i < flow->unit.step_count; i += BLOCK_STEPS)
+    flow->unit.steps[i].is_start = true;
   for (size_t i = 0; i < flow->named_count; i++)
     start_blocks_of_table(flow, flow->named[i]);
 }
 
 static void make_blocks(struct value_flow *flow) {
+  const size_t registers = flow->builder->architecture->register_count;
   start_blocks(flow);
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < flow->step_count; i++)
-    count += flow->steps[i].block != NO_BLOCK;
-  count += flow->step_count / BLOCK_STEPS;
+  (void)unit_make_blocks(&flow->unit);
+  const size_t count = flow->unit.block_count;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
-  array_make_room((void **)&flow->values, &flow->values_capacity,
-                  (size_t)count * flow->builder->architecture->register_count,
+  array_make_room((void **)&flow->values, &flow->values_capacity, count * registers,
                   sizeof *flow->values);
-  flow->block_count = 0;
-  flow->waiting.count = 0;
+  memset(flow->blocks, 0, count * sizeof *flow->blocks);
   flow->round++;
-  for (uint32_t i = 0, size = 0; i < flow->step_count; i++) {
-    size = flow->steps[i].block != NO_BLOCK || size == BLOCK_STEPS ? 0 : size;
-    if (size++ == 0)
-      flow->blocks[flow->block_count++] = (struct block){.first = i};
-    assert(flow->block_count > 0 && flow->block_count <= count);
-    flow->blocks[flow->block_count - 1].end = i + 1;
-    flow->steps[i].block = flow->block_count - 1;
-  }
 }
 
 /* ---- Following ---- */
-
-static void wait_for(struct value_flow *flow, uint32_t number) {
-  assert(number < flow->block_count);
-  if (!flow->blocks[number].is_waiting)
-    (void)waiting_add(&flow->waiting, number);
-  flow->blocks[number].is_waiting = true;
-}
 
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
@@ -277,20 +225,20 @@ static bool join_values(const struct value_flow *flow, struct code_value *values
 
 /* Control may come to a block with a state. */
 static void enter_block(struct value_flow *flow, uint32_t number, const struct code_state *state) {
-  struct block *block = &flow->blocks[number];
+  struct unit_block *block = &flow->unit.blocks[number];
   const bool changed = join_values(flow, values_of(flow, number), block->is_reached, state);
   block->is_reached = true;
   if (changed)
-    wait_for(flow, number);
+    unit_wait_for(&flow->unit, number);
 }
 
 static void enter_address(struct value_flow *flow, uint64_t address,
                           const struct code_state *state) {
-  struct step *step = value_flow_step(flow, address);
+  struct unit_step *step = unit_step(&flow->unit, address);
   if (step == NULL)
     return;
-  if (&flow->steps[flow->blocks[step->block].first] != step)
-    step->is_target = flow->has_targets = true;
+  flow->has_targets |= step != &flow->unit.steps[flow->unit.blocks[step->block].first];
+  step->is_start = true;
   flow->blocks[step->block].is_entered = true;
   enter_block(flow, step->block, state);
 }
@@ -335,10 +283,10 @@ static void enter_table(struct value_flow *flow, struct code_value table,
     enter_entries(flow, table, state);
 }
 
-static struct code_value follow_step(const struct value_flow *flow, const struct step *step,
+static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,
                                      struct code_state *state) {
   const struct graph_builder *builder = flow->builder;
-  const uint64_t address = flow->start + step->offset;
+  const uint64_t address = step->instruction.address;
   struct code_value jump = {.kind = CODE_UNKNOWN};
   if (code_is_idle(state, &step->instruction) || code_moves_word(state, &step->instruction))
     return jump;
@@ -352,7 +300,8 @@ static struct code_value follow_step(const struct value_flow *flow, const struct
 }
 
 /* Notes the sums that an instruction makes of an address of code. */
-static void note_sums(struct value_flow *flow, const struct step *step, struct code_state *state) {
+static void note_sums(struct value_flow *flow, const struct unit_step *step,
+                      struct code_state *state) {
   struct call_graph *graph = flow->builder->graph;
   const struct code_value summed = state->summed;
   const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
@@ -363,35 +312,36 @@ static void note_sums(struct value_flow *flow, const struct step *step, struct c
   flow->sums_code |= is_sum;
   flow->sums_other |= is_sum && !summed.is_upper && !is_own;
   if (state->made != 0)
-    graph_take(graph, state->made, TAKEN_BY_CODE, flow->start + step->offset);
+    graph_take(graph, state->made, TAKEN_BY_CODE, step->instruction.address);
   state->summed.kind = CODE_UNKNOWN;
   state->made = 0;
 }
 
 static void follow_block(struct value_flow *flow, uint32_t number) {
-  struct block *block = &flow->blocks[number];
+  const struct unit_block *block = &flow->unit.blocks[number];
   struct code_state state = start_of(flow, number);
   struct code_value jump = {.kind = CODE_UNKNOWN};
   flow->slots.has_load = false;
   for (uint32_t i = block->first; i < block->end; i++) {
-    jump = follow_step(flow, &flow->steps[i], &state);
-    note_sums(flow, &flow->steps[i], &state);
+    jump = follow_step(flow, &flow->unit.steps[i], &state);
+    note_sums(flow, &flow->unit.steps[i], &state);
   }
-  block->has_load |= flow->slots.has_load;
-  const struct code_instruction *last = &flow->steps[block->end - 1].instruction;
-  const bool goes = code_jumps(last->kind);
-  if (goes && last->target_kind == CODE_DIRECT)
-    enter_address(flow, last->target, &state);
-  else if (last->kind == CODE_JUMP)
+  flow->blocks[number].has_load |= flow->slots.has_load;
+  const struct unit_step *last = &flow->unit.steps[block->end - 1];
+  const bool goes = code_jumps(last->instruction.kind);
+  if (goes && last->instruction.target_kind == CODE_DIRECT)
+    enter_address(flow, last->instruction.target, &state);
+  else if (last->instruction.kind == CODE_JUMP)
     enter_table(flow, jump, &state);
-  if (!code_ends(last->kind) && number + 1 < flow->block_count)
-    enter_block(flow, number + 1, &state);
+  const struct unit_step *next = unit_step(&flow->unit, unit_after(last));
+  if (!code_ends(last->instruction.kind) && next != NULL)
+    enter_block(flow, next->block, &state);
 }
 
 /* Padding without a predecessor only aligns the next code. */
-static bool is_padding(const struct value_flow *flow, const struct block *block) {
+static bool is_padding(const struct value_flow *flow, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
-    if (flow->steps[i].instruction.kind != CODE_PADDING)
+    if (flow->unit.steps[i].instruction.kind != CODE_PADDING)
       return false;
   return true;
 }
@@ -399,9 +349,9 @@ static bool is_padding(const struct value_flow *flow, const struct block *block)
 /* A load from the stack may get a value that was stored since then. */
 static void load_again(struct value_flow *flow) {
   flow->slots.has_grown = false;
-  for (uint32_t i = 0; i < flow->block_count; i++)
+  for (uint32_t i = 0; i < flow->unit.block_count; i++)
     if (flow->blocks[i].has_load)
-      wait_for(flow, i);
+      unit_wait_for(&flow->unit, i);
 }
 
 /* Follows all blocks to a fixed point; false if that takes too long. */
@@ -416,19 +366,18 @@ static bool follow_blocks(struct value_flow *flow) {
     start.registers[flow->builder->architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
   enter_block(flow, 0, &start);
-  for (uint32_t next = 0;;) {
-    while (flow->waiting.count > 0) {
-      const uint32_t number = waiting_take(&flow->waiting);
-      flow->blocks[number].is_waiting = false;
-      if (!value_flow_spend(flow, flow->blocks[number].end - flow->blocks[number].first))
+  for (uint32_t next = 0, number;;) {
+    const struct unit_block *blocks = flow->unit.blocks;
+    while (unit_take(&flow->unit, &number)) {
+      if (!value_flow_spend(flow, blocks[number].end - blocks[number].first))
         return false;
       follow_block(flow, number);
     }
-    while (next < flow->block_count &&
-           (flow->blocks[next].is_reached || is_padding(flow, &flow->blocks[next])))
+    while (next < flow->unit.block_count &&
+           (blocks[next].is_reached || is_padding(flow, &blocks[next])))
       next++;
-    if (next < flow->block_count)
-      enter_address(flow, flow->start + flow->steps[flow->blocks[next].first].offset, &nothing);
+    if (next < flow->unit.block_count)
+      enter_address(flow, flow->unit.steps[blocks[next].first].instruction.address, &nothing);
     else if (flow->slots.has_grown)
       load_again(flow);
     else
@@ -451,11 +400,11 @@ bool value_flow_follow(struct value_flow *flow) {
 }
 
 /* Follows the block again from the state at its start. */
-struct code_value value_flow_value(struct value_flow *flow, const struct step *step,
+struct code_value value_flow_value(struct value_flow *flow, const struct unit_step *step,
                                    struct code_state *state) {
-  const struct block *block = &flow->blocks[step->block];
+  const struct unit_block *block = &flow->unit.blocks[step->block];
   *state = start_of(flow, step->block);
-  for (const struct step *at = &flow->steps[block->first]; at < step; at++)
+  for (const struct unit_step *at = &flow->unit.steps[block->first]; at < step; at++)
     follow_step(flow, at, state);
   struct code_state after = *state;
   return follow_step(flow, step, &after);

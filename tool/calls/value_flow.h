@@ -9,20 +9,10 @@
 #include "format/intern.h"
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
-#include "tool/flow/waiting.h"
+#include "tool/flow/unit.h"
 
-/* An instruction. */
-struct step {
-  uint32_t offset; /* in the function */
-  uint32_t block;
-  bool is_target; /* a table found while following points here */
-  struct code_instruction instruction;
-};
-
-/* Steps that are gone through from the first one to the last. */
-struct block {
-  uint32_t first, end; /* steps */
-  bool is_reached, is_waiting;
+/* A block of the unit. */
+struct value_block {
   bool is_entered; /* by other ways than falling through */
   bool has_load;   /* from the stack */
 };
@@ -51,14 +41,13 @@ struct value_flow {
   bool names_label;     /* it makes the address of a place of its own */
   bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
   bool has_targets;     /* a table points into a block: the blocks must be made again */
+  bool has_store;       /* by the stack pointer, before the last noted step */
   uint64_t start, size;
-  struct step *steps;
-  uint32_t *step_at; /* by offset: the step there, plus 1 */
-  struct block *blocks;
-  struct code_value *values; /* of the machine's registers, at the start of each block */
-  uint32_t step_count, block_count;
-  struct waiting waiting; /* blocks */
-  uint64_t *named;        /* the addresses that its instructions take: sorted, each once */
+  struct unit unit;           /* its code */
+  uint32_t noted_count;       /* of the unit's steps */
+  struct value_block *blocks; /* by the unit's block */
+  struct code_value *values;  /* of the machine's registers, at the start of each block */
+  uint64_t *named;            /* the addresses that its instructions take: sorted, each once */
   size_t named_count, named_capacity;
   struct intern table_numbers; /* by what tells a table from others */
   struct jump_table *tables;   /* by number */
@@ -67,7 +56,7 @@ struct value_flow {
   uint32_t round;
   uint64_t left;        /* how many steps and entries of tables are yet to be looked at, at most */
   uint64_t left_in_all; /* the same, in this function and all after it */
-  size_t steps_capacity, at_capacity, blocks_capacity, values_capacity;
+  size_t blocks_capacity, values_capacity;
   struct code_slots slots;
 };
 
@@ -83,10 +72,8 @@ bool value_flow_follow(struct value_flow *flow);
 /* Counts steps, or entries, against `left`; false if that is used up. */
 bool value_flow_spend(struct value_flow *flow, uint64_t count);
 
-/* The step that starts at an address of the function, or NULL. */
-struct step *value_flow_step(const struct value_flow *flow, uint64_t address);
 /* The value of the pointer that a call goes by, and the registers' values before it. */
-struct code_value value_flow_value(struct value_flow *flow, const struct step *step,
+struct code_value value_flow_value(struct value_flow *flow, const struct unit_step *step,
                                    struct code_state *state);
 /* The function that starts at a value; GRAPH_NO_NODE for all other values. */
 uint32_t value_flow_function(const struct value_flow *flow, struct code_value value);

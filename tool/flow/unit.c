@@ -148,11 +148,19 @@ bool unit_make_blocks(struct unit *unit) {
 
 /* ---- Following ---- */
 
-static void wait_for(struct unit *unit, uint32_t number) {
-  assert(number < unit->block_count);
-  if (!unit->blocks[number].is_waiting)
-    (void)waiting_add(&unit->waiting, number);
-  unit->blocks[number].is_waiting = true;
+void unit_wait_for(struct unit *unit, uint32_t block) {
+  assert(block < unit->block_count);
+  if (!unit->blocks[block].is_waiting)
+    (void)waiting_add(&unit->waiting, block);
+  unit->blocks[block].is_waiting = true;
+}
+
+bool unit_take(struct unit *unit, uint32_t *block) {
+  if (unit->waiting.count == 0)
+    return false;
+  *block = waiting_take(&unit->waiting);
+  unit->blocks[*block].is_waiting = false;
+  return true;
 }
 
 /* Whether a place can't be reached with both states, the first one after a call: the stacks' depths
@@ -179,25 +187,21 @@ bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, 
     block->state = *state;
     block->is_reached = true;
     block->is_guessed = is_guessed;
-    wait_for(unit, step->block);
+    unit_wait_for(unit, step->block);
   } else if (!differs) {
     block->is_guessed &= is_guessed;
     if (state_join(&block->state, state))
-      wait_for(unit, step->block);
+      unit_wait_for(unit, step->block);
   }
   return true;
 }
 
-static uint64_t after(const struct unit_step *step) {
-  return step->instruction.address + step->instruction.length;
-}
-
 bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step) {
-  return unit_step(unit, after(step)) == NULL;
+  return unit_step(unit, unit_after(step)) == NULL;
 }
 
 void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state) {
-  (void)unit_enter(unit, after(step), state, false);
+  (void)unit_enter(unit, unit_after(step), state, false);
 }
 
 void unit_guess(struct unit *unit, const struct unit_step *step) {
@@ -229,11 +233,11 @@ static const struct unit_step *follow(struct unit *unit, const struct unit_hooks
 }
 
 void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *guess) {
-  while (unit->waiting.count > 0 || unit->guesses.count > 0) {
-    const bool is_guess = unit->waiting.count == 0;
-    const uint32_t number = waiting_take(is_guess ? &unit->guesses : &unit->waiting);
+  for (uint32_t number; unit->waiting.count > 0 || unit->guesses.count > 0;) {
+    const bool is_guess = !unit_take(unit, &number);
+    if (is_guess)
+      number = waiting_take(&unit->guesses);
     struct state state = unit->blocks[number].state;
-    unit->blocks[number].is_waiting &= is_guess;
     const struct unit_step *last = follow(unit, hooks, &unit->blocks[number], &state, NULL);
     if (is_guess)
       guess(hooks->context, unit, last, &state);

@@ -102,6 +102,11 @@ bool unit_make_blocks(struct unit *unit);
  * return from a call contradicts another predecessor, by the depth of the stack or by the link
  * register, the other predecessor's state counts. */
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed);
+/* The address after a step. */
+static inline uint64_t unit_after(const struct unit_step *step) {
+  return step->instruction.address + step->instruction.length;
+}
+
 /* Enters the code after the last step of a block; unit_goes_beyond: the unit ends there. */
 bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step);
 void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state);
@@ -109,6 +114,11 @@ void unit_go_on(struct unit *unit, const struct unit_step *step, const struct st
 /* For a block that ends in a call that may return: when all else was followed, `guess` gets it once
  * more, and enters the code after the call. */
 void unit_guess(struct unit *unit, const struct unit_step *step);
+
+/* The worklist, for a caller that follows other values than states: adds a block, unless it waits
+ * already; and takes the first one out. False if none waits. */
+void unit_wait_for(struct unit *unit, uint32_t block);
+bool unit_take(struct unit *unit, uint32_t *block);
 
 /* Follows all blocks that were entered, to a fixed point. `guess` is called for each step that
  * unit_guess was called for; it may be NULL if there are none. */
