@@ -210,6 +210,24 @@ def debug_units(n):
     return named(file)
 
 
+def debug_references(of_unit):
+    """A unit for each function, and in it an inlined function of a unit, by number of the unit and their count."""
+    def make(n):
+        count = n // 128
+        file = program(count)
+        file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 1, [(3, 8)] + PLACE)
+                 + abbreviation(3, 0x1D, 0, PLACE + [(0x31, 0x10)]) + b"\0", flags=0)
+        header, size = 11 + 17, 11 + 17 + 3 + 16 + 21 + 2
+        units = b""
+        for i in range(count):
+            place = struct.pack("<QQ", file.first + 8 * i, 8)
+            units += struct.pack("<IHIB", size - 4, 4, 0, 8) + b"\1" + place + b"\2f\0" + place
+            units += b"\3" + place + struct.pack("<I", of_unit(i, count) * size + header) + b"\0\0"
+        file.add(".debug_info", units, flags=0)
+        return named(file)
+    return make
+
+
 RANGE = [(0x55, 0x17)]  # ranges, as an offset of their list
 
 
@@ -467,6 +485,7 @@ KINDS = {
     "inlined": inlined,
     "inlined-one-name": inlined_one_name,
     "debug-units": debug_units,
+    "debug-references": debug_references(lambda i, count: i),
     "ranges-one-list": one_list(4),
     "ranges-one-list-5": one_list(5),
     "symbols-one-name": symbols_one_name,

@@ -15,6 +15,7 @@ struct debug_info {
   struct debug_object object;
   struct debug_unit *units; /* owned */
   size_t unit_count, unit_capacity;
+  size_t gone;        /* libdwarf is at the last one of so many units: see go_to_unit */
   struct spans spans; /* of units */
   struct budget lists;
   struct problem *problem; /* of these */
@@ -46,16 +47,21 @@ static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
 
-/* Moves to the next unit. The ID is a split unit's, or zeros. */
-static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
+/* Moves to the next unit; after the last one, to where the first one is next. The ID is a split
+ * unit's, or zeros. */
+static bool next_header(Dwarf_Debug dwarf, Dwarf_Sig8 *id) {
   Dwarf_Unsigned header_length, type_offset, next;
   Dwarf_Half version, address_size, length_size, extension_size, type;
   Dwarf_Off abbreviations;
   *id = (Dwarf_Sig8){{0}};
   return dwarf_next_cu_header_d(dwarf, 1, &header_length, &version, &abbreviations, &address_size,
                                 &length_size, &extension_size, id, &type_offset, &next, &type,
-                                NULL) == DW_DLV_OK &&
-         dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
+                                NULL) == DW_DLV_OK;
+}
+
+/* The same, and to its first entry. */
+static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
+  return next_header(dwarf, id) && dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
 }
 
 static void add_units(struct debug_info *info) {
@@ -135,11 +141,26 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
   free(path);
 }
 
+/* For the unit of an entry that another one refers to, libdwarf looks from the unit on that it is
+ * at, and then from the first one on. Mostly it is the same unit: so libdwarf goes there first. It
+ * only goes forward, as back is a way through all units. */
+static void go_to_unit(struct debug_info *info, size_t number) {
+  Dwarf_Sig8 id;
+  while (info->gone <= number && next_header(info->object.dwarf, &id))
+    info->gone++;
+}
+
+static void go_back(struct debug_info *info) {
+  go_to_unit(info, SIZE_MAX - 1);
+  info->gone = 0;
+}
+
 static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   const Dwarf_Die die = unit->die;
   if (unit->is_loaded)
     return;
   unit->is_loaded = true;
+  go_to_unit(info, (size_t)(unit - info->units));
   const struct debug_context context = context_of(info, die);
   const char *folder = debug_entry_text(die, DW_AT_comp_dir);
   unit->folder = folder == NULL ? NULL : strdup(folder);
@@ -160,6 +181,27 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
 }
 
 const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
+
+static int compare_numbers(const void *a, const void *b) {
+  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+void debug_info_read(struct debug_info *info, const uint64_t *addresses, size_t count) {
+  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+  size_t wanted = 0;
+  for (size_t i = 0; i < count; i++) {
+    const uint32_t number = spans_find(&info->spans, addresses[i]);
+    if (number != SPANS_NONE && !info->units[number].is_loaded)
+      numbers[wanted++] = number;
+  }
+  qsort(numbers, wanted, sizeof *numbers, compare_numbers);
+  if (wanted > 0 && (size_t)numbers[0] + 1 < info->gone)
+    go_back(info);
+  for (size_t i = 0; i < wanted; i++)
+    read_unit(info, &info->units[numbers[i]]);
+  free(numbers);
+}
 
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames) {
   *frames = (struct source_frames){.items = info->frames};

@@ -38,6 +38,10 @@ struct debug_info;
  * lasts until the process ends, and *problem, too: it may also be told there what is found later. */
 struct debug_info *debug_info_open(const char *path, struct problem *problem);
 
+/* Reads the units of many addresses, before these are found one by one: in the units' order, which
+ * is faster. */
+void debug_info_read(struct debug_info *info, const uint64_t *addresses, size_t count);
+
 /* Finds the frames of an address. */
 void debug_info_find(struct debug_info *info, uint64_t address, struct source_frames *frames);
 

@@ -99,6 +99,8 @@ static void answer(struct exchange *exchange, struct debug_info *info) {
     exchange->unit = put_text(exchange, debug_info_find_unit(info, exchange->addresses[0]));
   } else {
     struct source_frames frames;
+    if (exchange->count > 1)
+      debug_info_read(info, exchange->addresses, exchange->count);
     while (exchange->answered < exchange->count) {
       debug_info_find(info, exchange->addresses[exchange->answered], &frames);
       if (!has_room(exchange, &frames))
