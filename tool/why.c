@@ -6,6 +6,7 @@
  * or code elsewhere. For a record that is dropped, it's the proof's extent: all functions that the
  * call can reach, and the functions elsewhere that are assumed never to call back.
  */
+#include "format/array.h"
 #include "tool/calls/drop.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/commands.h"
@@ -28,11 +29,24 @@ static const char help[] =
     "      --format=text|json    json: an object per record; default: text\n" POLICY_HELP
         COMMON_HELP "\nExit status: 0 if a record is kept, 1 if none is.\n";
 
-/* Records of one function go the same ways. */
+/* All that a call can reach which was dropped. */
+struct extent {
+  uint32_t functions; /* how many of this file */
+  bool has_pointers;  /* and those whose address is taken */
+  size_t first_leaf;  /* among the known ones */
+  uint32_t leaves;
+};
+
+/* Records of one function go the same ways, and to the same places. */
 struct known {
   uint32_t *ways[CERTAINTIES]; /* by node: the call that a chain goes on by, plus 1; owned */
-  struct flood reached;        /* by the last call that was dropped: of this node */
-  uint32_t from;
+  uint32_t *extents_of;        /* by node that is called: its extent's number, plus 1; owned */
+  struct extent *extents;      /* owned */
+  size_t extent_count, extent_capacity;
+  uint32_t *leaves; /* of all extents; owned */
+  size_t leaf_count, leaf_capacity;
+  struct flood flood;
+  uint64_t steps, steps_most;
 };
 
 struct why {
@@ -45,17 +59,25 @@ struct why {
   struct known *known;
 };
 
-static struct known known_open(const struct call_graph *graph) {
-  struct known known = {.from = GRAPH_NO_NODE};
+/* Calls of other functions each may reach most of the file, and a record's lines are its reach. */
+enum { STEPS_LEAST = 1 << 24, STEPS_A_BYTE = 8, STEPS_A_LINE = 16 };
+
+static struct known known_open(const struct call_graph *graph, uint64_t size) {
+  struct known known = {.steps_most = STEPS_LEAST + STEPS_A_BYTE * size};
   for (unsigned i = 0; i < CERTAINTIES; i++)
     known.ways[i] = calloc((size_t)graph_nodes(graph) + 1, sizeof **known.ways);
+  known.extents_of = calloc((size_t)graph_nodes(graph) + 1, sizeof *known.extents_of);
+  flood_open(&known.flood, graph);
   return known;
 }
 
 static void known_close(struct known *known) {
   for (unsigned i = 0; i < CERTAINTIES; i++)
     free(known->ways[i]);
-  flood_close(&known->reached);
+  free(known->extents_of);
+  free(known->extents);
+  free(known->leaves);
+  flood_close(&known->flood);
 }
 
 /* ---- Names ---- */
@@ -126,10 +148,12 @@ typedef void take_step(const struct why *why, uint32_t from, const struct call *
 static void walk_chain(const struct why *why, const struct call *call, enum certainty certainty,
                        take_step *take, json_t *chain) {
   uint32_t node = call->target;
+  why->known->steps += STEPS_A_LINE;
   take(why, call_graph_function(why->graph, call->at), call, node, chain);
   const bool *goals = certainty == BY_NAMELESS ? why->analysis->is_goal : why->analysis->is_entry;
   for (uint32_t next; !goals[node]; node = next) {
     next = analysis_next(why->analysis, certainty, node);
+    why->known->steps += STEPS_A_LINE;
     take(why, node, call_to(why, certainty, node, next), next, chain);
   }
 }
@@ -258,36 +282,44 @@ static void print_leaf(const struct why *why, uint32_t node) {
   putchar('\n');
 }
 
-static void print_reached(const struct why *why, const struct flood *reached) {
+/* Finds the extent of a node; its number. */
+static size_t find_extent(const struct why *why, uint32_t node) {
   const struct call_graph *graph = why->graph;
-  uint32_t functions = 0, leaves = 0;
-  for (uint32_t i = 0; i < reached->count; i++) {
-    functions += graph_is_function(graph, reached->found[i]);
-    leaves += why->analysis->is_leaf[reached->found[i]];
+  struct known *known = why->known;
+  struct flood *flood = &known->flood;
+  struct extent extent = {.first_leaf = known->leaf_count};
+  if (known->extents_of[node] != 0)
+    return known->extents_of[node] - 1;
+  flood_clear(flood);
+  flood_reach(flood, node);
+  flood_on(flood, why->analysis, false);
+  known->steps += flood->steps;
+  for (uint32_t i = 0; i < flood->count; i++) {
+    extent.functions += graph_is_function(graph, flood->found[i]);
+    if (why->analysis->is_leaf[flood->found[i]] &&
+        ARRAY_ADD(known->leaves, known->leaf_count, known->leaf_capacity, flood->found[i]))
+      extent.leaves++;
   }
-  printf("  it can reach %" PRIu32 " function%s of this file, none of them a GC entry%s\n",
-         functions, plural(functions),
-         reached->is_reached[graph_anything(graph)] ? "; so can no function whose address is taken"
-                                                    : "");
-  if (leaves > 0)
-    puts("  and these, which are taken to call nothing that collects:");
-  for (uint32_t i = 0; i < reached->count; i++)
-    if (why->analysis->is_leaf[reached->found[i]])
-      print_leaf(why, reached->found[i]);
+  extent.has_pointers = flood->is_reached[graph_anything(graph)];
+  (void)ARRAY_ADD(known->extents, known->extent_count, known->extent_capacity, extent);
+  known->extents_of[node] = (uint32_t)known->extent_count;
+  return known->extent_count - 1;
 }
 
 /* The call's reach, under the policy, has no GC entry; it may have functions by way of pointers. */
 static void print_absence(const struct why *why, const struct call *call) {
   struct known *known = why->known;
   print_step(why, call_graph_function(why->graph, call->at), call, call->target, NULL);
-  if (known->from != call->target) {
-    flood_close(&known->reached);
-    flood_open(&known->reached, why->graph);
-    flood_reach(&known->reached, call->target);
-    flood_on(&known->reached, why->analysis, false);
-    known->from = call->target;
-  }
-  print_reached(why, &known->reached);
+  const size_t number = find_extent(why, call->target);
+  const struct extent extent = known->extents[number];
+  printf("  it can reach %" PRIu32 " function%s of this file, none of them a GC entry%s\n",
+         extent.functions, plural(extent.functions),
+         extent.has_pointers ? "; so can no function whose address is taken" : "");
+  if (extent.leaves > 0)
+    puts("  and these, which are taken to call nothing that collects:");
+  for (uint32_t i = 0; i < extent.leaves; i++)
+    print_leaf(why, known->leaves[extent.first_leaf + i]);
+  known->steps += (uint64_t)STEPS_A_LINE * extent.leaves;
 }
 
 /* ---- Records ---- */
@@ -324,11 +356,16 @@ static void print_verdict(const struct why *why, uint64_t address, uint32_t sour
     print_absence(why, call);
 }
 
-static void explain_record(const struct why *why, const struct safepoint *record) {
+static bool explain_record(const struct why *why, const struct safepoint *record,
+                           struct problem *problem) {
   const struct call *call;
   const enum verdict verdict =
       analysis_verdict(why->analysis, why->policy, why->table, record, &call);
   print_verdict(why, record->address, record->source, verdict, call);
+  return why->known->steps <= why->known->steps_most ||
+         problem_set(problem,
+                     "too many ways for one answer: ask for one address, such as 0x%" PRIx64,
+                     record->address);
 }
 
 /* The record of this address may have been dropped before. */
@@ -354,7 +391,8 @@ static bool explain_address(const struct why *why, uint64_t address, struct prob
   if (i == table->record_count || table->records[i].address != address)
     return explain_call(why, address, problem);
   for (; i < table->record_count && table->records[i].address == address; i++)
-    explain_record(why, &table->records[i]);
+    if (!explain_record(why, &table->records[i], problem))
+      return false;
   return true;
 }
 
@@ -381,7 +419,8 @@ static bool explain_function(const struct why *why, const struct image *image, c
   uint32_t i = safepoints_first_record(table, function->address + 1), records = 0;
   for (; i < table->record_count && table->records[i].address - function->address <= function->size;
        i++, records++)
-    explain_record(why, &table->records[i]);
+    if (!explain_record(why, &table->records[i], problem))
+      return false;
   if (records == 0 && !why->json) {
     clean_print(stdout, name);
     puts(" has no records");
@@ -408,7 +447,7 @@ static bool explain(const struct why_options *options, const struct program *pro
   bool ok = analysis_open(&analysis, &graph, image, table, &options->policy, problem);
   if (ok) {
     const bool json = options->format == FORMAT_JSON;
-    struct known known = known_open(&graph);
+    struct known known = known_open(&graph, image->size);
     const struct why why = {&graph, &analysis, &options->policy, table, json, kept, &known};
     uint64_t address;
     ok = address_parse(place, &address) ? explain_address(&why, address, problem)

@@ -74,7 +74,7 @@ def measure(words):
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode > 2:
+    if process.returncode not in (0, 1, 2):
         sys.exit("%s: status %d" % (" ".join(words), process.returncode))
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
 

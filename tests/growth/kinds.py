@@ -89,6 +89,26 @@ def one_callee(is_last):
     return make
 
 
+def other_callees(is_kept):
+    """One function with a record for a call each of other functions, which each call the one before; the first one
+    of them calls the function, or nothing."""
+    def make(n):
+        count = n // 160
+        file = File(flags=READ | RUN)
+        size = 5 * count + 3
+        code = b"\x50" + b"".join(call(1 + 5 * i, size + 8 * i) for i in range(count)) + b"\x58\xc3"
+        code += b"\x50" + (call(1, -size) if is_kept else b"\x90" * 5) + b"\x58\xc3"
+        code += (b"\x50" + call(1, -8) + b"\x58\xc3") * (count - 1)
+        text = file.add(".text", code, flags=ALLOC | EXECUTE)
+        address = file.address(text)
+        each = b"".join(record(6 + 5 * i) for i in range(count))
+        file.add(".llvm_stackmaps", stack_map([(address, 8, count)], each))
+        file.functions = [symbol(1, address, text, size)]
+        names = b"".join(b"g%06d\0" % i for i in range(count))
+        return named(file, b"\0f\0" + names, [symbol(3 + 8 * i, address + size + 8 * i, text, 8) for i in range(count)])
+    return make
+
+
 def functions(n):
     return named(program(n // 96))
 
@@ -466,6 +486,8 @@ KINDS = {
     "records": records,
     "place-numbers": one_place(lambda i: ()),
     "place-locations": one_place(lambda i: (8 * (i * 7919 % 65521),)),
+    "other-callees-kept": other_callees(True),
+    "other-callees-dropped": other_callees(False),
     "functions": functions,
     "call-chain": call_chain,
     "one-callee-kept": one_callee(True),

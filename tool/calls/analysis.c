@@ -552,7 +552,15 @@ static void visit_level(const void *graph, uint32_t node, reach_visitor *visit, 
 
 void flood_open(struct flood *flood, const struct call_graph *graph) {
   const size_t nodes = analysis_nodes(graph);
-  *flood = (struct flood){calloc(nodes + 1, sizeof(bool)), calloc(nodes + 1, sizeof(uint32_t)), 0};
+  *flood = (struct flood){.is_reached = calloc(nodes + 1, sizeof(bool)),
+                          .found = calloc(nodes + 1, sizeof(uint32_t))};
+}
+
+void flood_clear(struct flood *flood) {
+  for (uint32_t i = 0; i < flood->count; i++)
+    flood->is_reached[flood->found[i]] = false;
+  flood->count = 0;
+  flood->steps = 0;
 }
 
 void flood_close(struct flood *flood) {
@@ -562,6 +570,7 @@ void flood_close(struct flood *flood) {
 
 void flood_reach(void *context, uint32_t node) {
   struct flood *flood = context;
+  flood->steps++;
   if (flood->is_reached[node])
     return;
   flood->is_reached[node] = true;

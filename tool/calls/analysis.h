@@ -74,9 +74,12 @@ struct flood {
   bool *is_reached; /* by node */
   uint32_t *found;  /* the nodes */
   uint32_t count;
+  uint64_t steps; /* that it took */
 };
 void flood_open(struct flood *flood, const struct call_graph *graph);
 void flood_close(struct flood *flood);
+/* Starts again with none. */
+void flood_clear(struct flood *flood);
 /* Adds a node; as a visitor, too. */
 void flood_reach(void *flood, uint32_t node);
 /* Adds all nodes reachable from these; through leaf functions as well, if `past_leaves`. */
