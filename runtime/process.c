@@ -83,8 +83,10 @@ struct found {
 struct search {
   struct process_overlay *process;
   uint64_t modules;
-  uint64_t adds, subs;        /* as in the process */
-  bool has_counts;            /* of them */
+  uint64_t slot;       /* of the last module that has one: the next one's is often after it */
+  uint32_t plain;      /* the same of a module without stack maps */
+  uint64_t adds, subs; /* as in the process */
+  bool has_counts;     /* of them */
   enum stackpack_error error; /* the first one */
   int error_number;           /* errno with it */
 };
@@ -216,20 +218,24 @@ static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
 }
 
 /* The slot of a module with these addresses; NULL without one. */
-static struct module_overlay *known_module(const struct process_overlay *process,
-                                           const struct found *found) {
-  for (uint64_t i = 0; i < process->capacity; i++) {
-    struct module_overlay *module = module_of(process, i);
+static struct module_overlay *known_module(struct search *search, const struct found *found) {
+  const struct process_overlay *process = search->process;
+  for (uint64_t n = 0; n < process->capacity; n++) {
+    search->slot = search->slot + 1 < process->capacity ? search->slot + 1 : 0;
+    struct module_overlay *module = module_of(process, search->slot);
     if (atomic_load(&module->size) == found->size && atomic_load(&module->start) == found->start)
       return module;
   }
   return NULL;
 }
 
-static bool is_plain(const struct process_overlay *process, uint64_t start) {
-  for (uint32_t i = 0; i < process->plain_count; i++)
-    if (process->plain[i] == start)
+static bool is_plain(struct search *search, uint64_t start) {
+  const struct process_overlay *process = search->process;
+  for (uint32_t n = 0; n < process->plain_count; n++) {
+    search->plain = search->plain + 1 < process->plain_count ? search->plain + 1 : 0;
+    if (process->plain[search->plain] == start)
       return true;
+  }
   return false;
 }
 
@@ -241,13 +247,13 @@ static void add_plain(struct process_overlay *process, uint64_t start) {
 /* Marks a module's slot as seen, if it is that module still. Leaves its file alone. */
 static int mark_module(struct dl_phdr_info *info, size_t size, void *data) {
   (void)size;
-  const struct search *search = data;
+  struct search *search = data;
   bool is_whole;
   const struct elf_image image = image_of(info, &is_whole);
   struct found found = {0};
   uint64_t there = 0;
   module_range(info, &found);
-  struct module_overlay *module = known_module(search->process, &found);
+  struct module_overlay *module = known_module(search, &found);
   if (module != NULL &&
       (module->maps_size == 0 ||
        (elf_image_at(&image, module->maps_start - image.bias, &there) != NULL &&
@@ -291,9 +297,9 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   struct found found = {0};
   module_range(info, &found);
   (void)count_modules(info, size, data);
-  if (is_plain(search->process, found.start))
+  if (is_plain(search, found.start))
     return 0;
-  const struct module_overlay *known = known_module(search->process, &found);
+  const struct module_overlay *known = known_module(search, &found);
   if (known != NULL && atomic_load(&known->error) == STACKPACK_OK) {
     search->modules++;
     return 0;
