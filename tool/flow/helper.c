@@ -25,8 +25,7 @@ static bool moves_frame(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   const struct code_parts *parts = &instruction->parts;
   const bool is_number =
-      (parts->part == CODE_UPPER || parts->part == CODE_LOWER || parts->part == CODE_SHIFT) &&
-      parts->is_constant;
+      (parts->part == CODE_UPPER || parts->part == CODE_LOWER) && parts->is_constant;
   if (instruction->has_reference || stack->growth == CODE_STACK_LOST || stack->is_address)
     return false;
   return stack->base == CODE_STACK_POINTER || stack->growth != 0 || parts->part == CODE_ADD ||
