@@ -168,6 +168,16 @@ TEST(different_copies) {
   ck_assert_uint_eq(subject.table.functions[0].end, CODE + 49);
   release(&subject);
 
+  make(&subject); /* at the function's end */
+  subject.bytes[SIZE - 5] = 0xe8;
+  for (unsigned i = 0; i < 2; i++) {
+    add_entry(&subject, 0, 8);
+    add_record(&subject, SIZE, (int)i * 8);
+  }
+  check(&subject, 1, 0, 0, 1);
+  ck_assert_uint_eq(subject.table.functions[0].end, CODE + SIZE + 1);
+  release(&subject);
+
   make(&subject); /* the right frame size is unknown */
   for (unsigned i = 0; i < 2; i++) {
     add_entry(&subject, 0, 8 + 8 * i);

@@ -2,6 +2,7 @@
  * everything that a raw section needs of its file, and broken ones; and on this program's own file
  * with a raw section (process_stackmap.S).
  */
+#include "elf/elf_file.h"
 #include "elf_writer.h"
 #include "model_check.h"
 #include "numbers.h"
@@ -358,7 +359,9 @@ TEST(no_file) {
 
 TEST(a_folder) {
   struct stackpack_file file;
-  ck_assert_int_ne(stackpack_file_open(&file, "/"), STACKPACK_OK);
+  errno = 0;
+  ck_assert_int_eq(stackpack_file_open(&file, "/"), STACKPACK_SYSTEM_ERROR);
+  ck_assert_int_eq(errno, EISDIR);
 }
 
 TEST(other_files) {
@@ -457,6 +460,28 @@ TEST(truncated_anywhere) {
     elf_free(&elf);
     model_free(&model);
   }
+}
+
+/* The bytes after the section headers are none, even where the section of names has that number. */
+TEST(names_beyond_the_section_headers) {
+  enum { TIMES = 6 };
+  const Elf64_Shdr beyond = {.sh_type = SHT_STRTAB, .sh_size = UINT64_MAX};
+  char path[ELF_PATH_SIZE];
+  struct elf elf = begin();
+  struct elf_file file;
+  Elf64_Ehdr header;
+  elf_finish(&elf);
+  memcpy(&header, elf.bytes.data, sizeof header);
+  header.e_shstrndx = header.e_shnum;
+  memcpy(elf.bytes.data, &header, sizeof header);
+  elf_add(&elf, &beyond, sizeof beyond);
+  write_temporary(&elf.bytes, path);
+  ck_assert_int_eq(elf_file_open(&file, path), 0);
+  for (unsigned i = 0; i < TIMES; i++) /* there is a limit of bytes */
+    ck_assert_int_eq(elf_file_fetch_sections(&file), 0);
+  elf_file_close(&file);
+  unlink(path);
+  elf_free(&elf);
 }
 
 /* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */

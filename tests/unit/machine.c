@@ -72,6 +72,8 @@ static const struct {
     {&machine_x86_64, "jmp .+5", {0xe9, 0, 0, 0, 0}, 5, NEITHER},
     {&machine_x86_64, "jmp *%rax", {0xff, 0xe0}, 2, NEITHER},
     {&machine_x86_64, "push %rax", {0x50}, 1, NEITHER},
+    {&machine_x86_64, "prefetch (%rax)", {0x0f, 0x0d, 0}, 3, NEITHER},
+    {&machine_x86_64, "two bytes of another, add %al, (%rax)", {0x0e, 0x1f, 0}, 3, NEITHER},
     {&machine_aarch64, "bl .+8", {0x02, 0, 0, 0x94}, 4, CALL},
     {&machine_aarch64, "bl .-4", {0xff, 0xff, 0xff, 0x97}, 4, CALL},
     {&machine_aarch64, "blr x8", {0x00, 0x01, 0x3f, 0xd6}, 4, CALL},
@@ -235,4 +237,14 @@ TEST(registers_saved_by_one_instruction) {
     machine_riscv64.save_more(&none, code, 0);
     ck_assert_uint_eq(none.saved, 1u << RA);
   }
+}
+
+/* The code before the function ends as a call of a shared prologue starts. */
+TEST(registers_saved_by_the_first_instruction) {
+  static const uint8_t code[] = {0xef, 0x02, 0x62, 0xb8}; /* cm.push {ra, s0-s1} */
+  struct frame_facts facts = {.cfa_offset = 32, .saved = 1u << RA, .offsets[RA] = -24};
+  machine_riscv64.save_more(&facts, code + sizeof code, 2);
+  ck_assert_uint_eq(facts.saved, 1u << RA | 1u << 8 | 1u << 9);
+  ck_assert_int_eq(facts.offsets[8], -16);
+  ck_assert_int_eq(facts.offsets[9], -8);
 }
