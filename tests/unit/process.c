@@ -11,6 +11,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -150,19 +151,24 @@ TEST(a_collection_moves_the_references_of_all_frames) {
 
 /* ---- Libraries ---- */
 
-enum { LIBRARY_CODE = 0x8000, LIBRARY_MEMORY = 0x10000 };
+enum { LIBRARY_CODE = 0x8000, LIBRARY_MEMORY = 0x10000, BEYOND = 0x100000 };
+
+static void *load_path(const char *path, uintptr_t *base) {
+  struct link_map *map;
+  void *library = dlopen(path, RTLD_NOW);
+  if (library == NULL)
+    ck_abort_msg("%s", dlerror());
+  ck_assert_int_eq(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
+  *base = map->l_addr;
+  return library;
+}
 
 /* Loads a file as a library; where it is in memory goes to *base. */
 static void *load_file(const struct elf *elf, uintptr_t *base) {
   char path[ELF_PATH_SIZE];
   write_temporary(&elf->bytes, path);
-  void *library = dlopen(path, RTLD_NOW);
+  void *library = load_path(path, base);
   unlink(path);
-  if (library == NULL)
-    ck_abort_msg("%s", dlerror());
-  struct link_map *map;
-  ck_assert_int_eq(dlinfo(library, RTLD_DI_LINKMAP, &map), 0);
-  *base = map->l_addr;
   return library;
 }
 
@@ -190,6 +196,8 @@ static void *load_broken_library(uintptr_t *base) {
   elf_begin(&elf, 0);
   elf_add_dynamic(&elf);
   elf_add_packed(&elf, garbage, sizeof garbage);
+  elf.segments[elf.segment_count + 1] = (Elf64_Phdr){
+      .p_type = PT_LOAD, .p_vaddr = BEYOND, .p_memsz = BEYOND}; /* after the last header */
   elf_finish(&elf);
   void *library = load_file(&elf, base);
   elf_free(&elf);
@@ -352,6 +360,7 @@ TEST(a_broken_library) {
     ck_assert_uint_eq(stackpack_process_modules(&process), 2);
     ck_assert_int_eq(answer(address_of(managed_inner_return)), STACKPACK_FOUND);
     ck_assert_int_eq(answer(base + 0x40), STACKPACK_CORRUPT);
+    ck_assert_int_eq(answer(base + BEYOND + 0x40), STACKPACK_NOT_MANAGED);
   }
   ck_assert_int_eq(stackpack_module_error(&modules[0], &address), STACKPACK_OK);
   ck_assert_int_eq(stackpack_module_error(&modules[1], &address), STACKPACK_BAD_TABLE);
@@ -361,6 +370,71 @@ TEST(a_broken_library) {
   ck_assert_int_eq(stackpack_process_update(&process), STACKPACK_OK);
   ck_assert_int_eq(answer(base + 0x40), STACKPACK_NOT_MANAGED);
   stackpack_process_close(&process);
+}
+
+/* ---- Files of libraries ---- */
+
+enum replacement { NONE, OTHER_HEADERS, OTHER_CONTENTS, FEWER_HEADERS, REPLACEMENTS };
+
+/* Another file takes the path of one that is loaded. */
+static void replace(const char *path, struct elf *elf, uint64_t contents, enum replacement how) {
+  char other[ELF_PATH_SIZE];
+  Elf64_Ehdr header;
+  memcpy(&header, elf->bytes.data, sizeof header);
+  if (how == OTHER_HEADERS)
+    elf->bytes.data[header.e_phoff + offsetof(Elf64_Phdr, p_paddr)] ^= 1;
+  if (how == OTHER_CONTENTS)
+    elf->bytes.data[contents] ^= 1;
+  if (how == FEWER_HEADERS)
+    elf->bytes.data[offsetof(Elf64_Ehdr, e_phnum)]--;
+  write_temporary(&elf->bytes, other);
+  ck_assert_int_eq(rename(other, path), 0);
+}
+
+/* Puts DT_TEXTREL at the end of the dynamic section that was added last. */
+static void let_relocations_be_anywhere(struct elf *elf) {
+  static const Elf64_Dyn writes = {DT_TEXTREL, {0}}, end = {DT_NULL, {0}};
+  Elf64_Phdr *dynamic = &elf->segments[0];
+  memcpy(elf->bytes.data + dynamic->p_offset + dynamic->p_filesz - sizeof end, &writes,
+         sizeof writes);
+  elf_add(elf, &end, sizeof end);
+  dynamic->p_filesz += sizeof end;
+  dynamic->p_memsz += sizeof end;
+}
+
+/* Its section has an unknown version of stack maps: only the file has its place. The file counts if all its program headers are
+ * the module's, and so are its notes, or its index of functions. */
+static void check_replaced(uint32_t type, enum replacement how) {
+  static const uint8_t newer[64] = {4},
+                       note[24] = {4, 0, 0, 0, 8, 0, 0, 0, 9, 0, 0, 0, 'o', 'w', 'n'};
+  char path[ELF_PATH_SIZE];
+  uintptr_t base;
+  struct elf elf;
+  elf_begin(&elf, 0);
+  elf_add_dynamic(&elf);
+  let_relocations_be_anywhere(&elf);
+  const uint64_t contents = elf_add(&elf, note, sizeof note);
+  elf_add_segment(&elf, type, contents, sizeof note);
+  elf_add_section(&elf, ".llvm_stackmaps", SHT_PROGBITS, newer, sizeof newer);
+  elf_finish(&elf);
+  write_temporary(&elf.bytes, path);
+  void *library = load_path(path, &base);
+  replace(path, &elf, contents, how);
+  const bool is_same = how == NONE || (how == OTHER_CONTENTS && type == PT_NULL);
+  ck_assert_int_eq(stackpack_process_open(&process, modules, MODULES),
+                   is_same ? STACKPACK_BAD_STACK_MAP : STACKPACK_OK);
+  ck_assert_int_eq(answer(base + 0x40), is_same ? STACKPACK_CORRUPT : STACKPACK_NOT_MANAGED);
+  stackpack_process_close(&process);
+  unlink(path);
+  dlclose(library);
+  elf_free(&elf);
+}
+
+TEST(files_that_were_replaced) {
+  static const uint32_t types[] = {PT_NOTE, PT_GNU_EH_FRAME, PT_NULL};
+  for (unsigned i = 0; i < sizeof types / sizeof *types; i++)
+    for (enum replacement how = NONE; how < REPLACEMENTS; how++)
+      check_replaced(types[i], how);
 }
 
 /* ---- Threads ---- */
