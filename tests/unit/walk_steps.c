@@ -35,6 +35,7 @@ enum {
   HOLDER = 0x51010,  /* of 8 bytes; a root in %rbx */
   POINTED = 0x52010, /* goes by the saved %rbp; a root at %rbp - 8 */
   PUSHED = 0x53010,  /* of 24 bytes, and 16 more that LLVM doesn't count */
+  ODD = 0x58010,     /* goes by the return address, which is no register here */
   HUGE = 0x57010,    /* of HUGE_SIZE bytes, with %rbx in the highest */
   FIRST_OF_MANY =
       0xb010, /* others follow, 0x1000 apart: of 24, 40 or 56 bytes; a root as in SMALL */
@@ -80,6 +81,10 @@ static bool facts_of(uint64_t address, struct frame_facts *facts) {
     return true;
   case PUSHED:
     facts->cfa_offset = 48;
+    return true;
+  case ODD:
+    facts->cfa_register = RETURN;
+    facts->cfa_offset = 16;
     return true;
   case HUGE:
     facts->cfa_offset = HUGE_SIZE + 8;
@@ -139,6 +144,7 @@ static void open_table(void) {
   add(&model, UNSURE, 56, none);
   add(&model, KEEPER, 8, model_location(STACKPACK_REGISTER, 8, STACKPACK_RBX, 0));
   add(&model, HUGE, HUGE_SIZE, none);
+  add(&model, ODD, STACKPACK_FRAME_SIZE_UNKNOWN, none);
   add(&model, MAPPED, 8, none);
   model.records[model.record_count - 1].statepoint = false;
   for (unsigned i = 0; i < MANY; i++)
@@ -379,6 +385,19 @@ TEST(a_cache_that_forgets_under_way) {
   }
 }
 
+/* What was found is found again without its table. */
+TEST(a_walk_fills_its_cache) {
+  static const struct stackpack_table none;
+  struct stackpack_cache cache = open_cache(SHIFT_LARGE);
+  struct stackpack_walker walker = walker_by(STACKPACK_BY_TABLE, STACKPACK_BY_TABLE);
+  walker.cache = &cache;
+  (void)start_managed(&walker, PLAIN, 1, NULL);
+  walker.table = &none;
+  (void)start_managed(&walker, PLAIN, 1, NULL);
+  struct stackpack_walk walk = start(&walker, SMALL, 1, NULL);
+  ck_assert_int_ne(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+}
+
 /* A frame that is too large for a cache's entry. */
 TEST(a_huge_frame) {
   static uintptr_t stack[HUGE_SIZE / sizeof(uintptr_t) + 16];
@@ -536,6 +555,8 @@ TEST(frames_by_a_register) {
   ck_assert_uint_eq(words[29], 78);
   expect(&walk, STACKPACK_WALK_AT_NATIVE, NATIVE, 32);
   walk = start_managed(&walker, POINTED, 1, NULL);
+  expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
+  walk = start_managed(&walker, ODD, 1, &registers);
   expect_end(&walk, STACKPACK_WALK_REGISTER_UNKNOWN);
 }
 

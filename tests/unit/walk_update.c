@@ -270,6 +270,106 @@ TEST(places_out_of_the_stack) {
   model_free(&model);
 }
 
+/* ---- Other places ---- */
+
+enum { OTHER_WORDS = 16, PLACES = 6 };
+static uintptr_t memory[OTHER_WORDS];
+
+/* A walk at a frame at the start of the memory, whose words are references; with the frame pointer in its middle. */
+static struct stackpack_walk start_at_memory(const struct stackpack_walker *walker,
+                                             struct frame *frame) {
+  const struct stackpack_stack stack = {(uintptr_t)memory, (uintptr_t)(memory + OTHER_WORDS)};
+  struct stackpack_walk walk;
+  for (unsigned i = 0; i < OTHER_WORDS; i++)
+    memory[i] = from;
+  *frame = (struct frame){.objects = 1, .block.known = STACKPACK_PRESERVED_REGISTERS};
+  frame->block.values[STACKPACK_RBP] = (uintptr_t)&memory[OTHER_WORDS / 2];
+  const struct stackpack_context context =
+      stackpack_context_at_call(RETURN_ADDRESS, stack.low, &frame->block);
+  stackpack_walk_start(&walk, walker, stack, &context);
+  ck_assert_int_eq(stackpack_walk_next(&walk), STACKPACK_WALK_MANAGED);
+  return walk;
+}
+
+/* A table of one record, of pairs. */
+static struct packed_model table_of(const struct stackpack_location *pairs, size_t count) {
+  static const struct model_options options = {.section_address = 0x200000,
+                                               .open_address = 0x200000};
+  struct model model = {0};
+  model_add_function(&model, 0x1000, OTHER_WORDS * 8 - 8, 0x1100);
+  struct model_record *record = model_add_record(&model, RETURN_ADDRESS - 0x1000);
+  for (size_t i = 0; i < count; i++)
+    model_add_pair(record, pairs[2 * i], pairs[2 * i + 1]);
+  model_finish(&model);
+  const struct packed_model packed = packed_model_open(&model, &options);
+  model_free(&model);
+  return packed;
+}
+
+/* Tables whose usual locations aren't all words at the stack pointer: no other words change. */
+TEST(usual_locations_of_other_kinds) {
+  static const struct {
+    uint8_t kind;
+    uint16_t size, reg;
+    int64_t first, step;
+    enum stackpack_walk_answer answer;
+    unsigned changed; /* words: a bit each */
+  } ways[] = {
+      {STACKPACK_INDIRECT, 8, STACKPACK_RSP, 0, 8, STACKPACK_WALK_MANAGED, 0x3f},
+      {STACKPACK_INDIRECT, 8, STACKPACK_RSP, 0, 16, STACKPACK_WALK_MANAGED, 0x555},
+      {STACKPACK_INDIRECT, 8, STACKPACK_RBP, 0, 8, STACKPACK_WALK_MANAGED, 0x3f00},
+      {STACKPACK_INDIRECT, 8, STACKPACK_RSP, 4, 8, STACKPACK_WALK_MISALIGNED, 0},
+      {STACKPACK_INDIRECT, 4, STACKPACK_RSP, 0, 8, STACKPACK_WALK_BAD_LOCATION, 0},
+      {STACKPACK_DIRECT, 8, STACKPACK_RSP, 0, 8, STACKPACK_WALK_MANAGED, 0},
+  };
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct stackpack_location pairs[2 * PLACES];
+    struct frame frame;
+    for (unsigned k = 0; k < 2 * PLACES; k++)
+      pairs[k] = model_location(ways[i].kind, ways[i].size, ways[i].reg,
+                                ways[i].first + ways[i].step * (k / 2));
+    struct packed_model packed = table_of(pairs, PLACES);
+    const struct stackpack_walker walker = {.table = &packed.table};
+    struct stackpack_walk walk = start_at_memory(&walker, &frame);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward, &frame), ways[i].answer);
+    for (unsigned k = 0; k < OTHER_WORDS; k++)
+      ck_assert_msg(memory[k] == ((ways[i].changed >> k & 1) != 0 ? to : from), "%zu: %u", i, k);
+    packed_model_free(&packed);
+  }
+}
+
+/* No root changes where a register is unknown, the first one, too. */
+TEST(registers_that_are_unknown) {
+  const struct stackpack_location rax = model_location(STACKPACK_REGISTER, 8, 0, 0);
+  const struct stackpack_location ways[][4] = {{model_slot(0), model_slot(0), rax, rax},
+                                               {model_slot(0), model_slot(0), model_slot(0), rax},
+                                               {model_slot(0), model_slot(0), rax, model_slot(8)}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct frame frame;
+    struct packed_model packed = table_of(ways[i], 2);
+    const struct stackpack_walker walker = {.table = &packed.table};
+    struct stackpack_walk walk = start_at_memory(&walker, &frame);
+    ck_assert_int_eq(stackpack_walk_update(&walk, forward, &frame),
+                     STACKPACK_WALK_REGISTER_UNKNOWN);
+    ck_assert(memory[0] == from && memory[1] == from);
+    packed_model_free(&packed);
+  }
+}
+
+/* A pair of constants is one root, without a place. */
+TEST(roots_of_constants) {
+  const struct stackpack_location pairs[] = {model_constant(CONSTANT), model_constant(CONSTANT)};
+  struct frame frame;
+  struct stackpack_root root;
+  struct packed_model packed = table_of(pairs, 1);
+  const struct stackpack_walker walker = {.table = &packed.table};
+  struct stackpack_walk walk = start_at_memory(&walker, &frame);
+  ck_assert(stackpack_walk_root(&walk, &root));
+  ck_assert(root.base == NULL && root.derived == NULL);
+  ck_assert(!stackpack_walk_root(&walk, &root));
+  packed_model_free(&packed);
+}
+
 /* ---- Values ---- */
 
 TEST(values_of_locations) {
