@@ -119,6 +119,48 @@ TEST(frame_pointers_that_differ) {
   check(BYTES(TWO_WAYS, CALL, LEAVE, RETURN), CALLS({11, 16}, {16, 16}, {21, UNTOLD}));
 }
 
+/* The stack pointer is made anew after the second call: a return at the right depth says nothing about the call, and a tail call
+ * by a pointer leaves the frame pointer in doubt. */
+TEST(a_stack_pointer_that_is_remade) {
+  check(BYTES(0x75, 0x10 /* jne .+18 */, PUSH_RBP, 0x48, 0x89, 0xe5, CALL, CALL, LEAVE, RETURN,
+              0xff, 0xe0),
+        CALLS({11, 16}, {16, UNTOLD}));
+}
+
+/* A branch to code that never returns: its depth was proven where it branched off, up to its next call. */
+TEST(depths_that_are_proven_earlier) {
+  check(BYTES(PUSH_RAX, CALL, 0x75, 0x02 /* jne .+4 */, POP_RAX, RETURN, CALL, CALL, 0x0f, 0x0b),
+        CALLS({6, 16}, {15, 16}, {20, UNTOLD}));
+  check(BYTES(PUSH_RAX, CALL, 0x75, 0x02, POP_RAX, RETURN, PADDING, 0x75, 0x00, CALL, 0x0f, 0x0b),
+        CALLS({6, 16}, {19, 16}));
+}
+
+/* Functions with an unwind table, even of a part, are left out; those beside one aren't. */
+TEST(functions_with_unwind_tables) {
+  static const uint8_t bytes[] = {PUSH_RAX, CALL, POP_RAX, RETURN};
+  enum { SIZE = sizeof bytes, FAR = 0x1000 };
+  static const struct {
+    int start, end;
+    bool is_told;
+  } ways[] = {{0, SIZE, false}, {-8, 1, false}, {SIZE - 1, FAR, false},
+              {2, 3, false},    {-8, 0, true},  {SIZE, SIZE + 8, true}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    struct code code = {.machine = machine_find(EM_X86_64)};
+    struct safepoints table = table_of(EM_X86_64, SIZE, CALLS({6, 16}), 1);
+    code_add(&code, ADDRESS, bytes, SIZE);
+    ck_assert(code_ranges_add(&code.unwound, ADDRESS - FAR, ADDRESS - FAR + 8));
+    ck_assert(code_ranges_add(&code.unwound, ADDRESS + (uint64_t)(int64_t)ways[i].start,
+                              ADDRESS + (uint64_t)(int64_t)ways[i].end));
+    for (unsigned k = 1; k < 4; k++)
+      ck_assert(code_ranges_add(&code.unwound, ADDRESS + k * FAR, ADDRESS + k * FAR + 8));
+    code_ranges_sort(&code.unwound);
+    ck_assert(code_frames_tell(&table, &code));
+    ck_assert_msg((table.records[0].frame != 0) == ways[i].is_told, "%zu", i);
+    code_free(&code);
+    safepoints_free(&table);
+  }
+}
+
 /* ---- Machines whose calls leave the return address in a register ---- */
 
 TEST(frames_of_aarch64) {
