@@ -347,9 +347,7 @@ static void find_proven(struct function *function) {
     found = false;
     for (uint32_t i = 0; i < function->unit.block_count; i++) {
       const struct ending *ending = &function->endings[i];
-      const struct unit_step *last = &function->unit.steps[function->unit.blocks[i].end - 1];
-      if (!function->unit.blocks[i].is_reached || last->instruction.kind == CODE_CALL ||
-          !has_proven_end(function, i))
+      if (!function->unit.blocks[i].is_reached || !has_proven_end(function, i))
         continue;
       found |= prove(function, ending->next);
       found |= prove(function, ending->target);
