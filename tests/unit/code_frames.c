@@ -82,6 +82,7 @@ TEST(jumps_by_a_table) {
         CALLS({13, 16}, {24, 24}));
   /* A call before the jump is proven by a return after it. */
   check(BYTES(PUSH_RAX, CALL, JUMP_BY_TABLE, POP_RAX, RETURN), CALLS({6, 16}));
+  check(BYTES(PUSH_RAX, CALL, JUMP_BY_TABLE, CALL, POP_RAX, RETURN), CALLS({6, 16}, {18, 16}));
 }
 
 /* A jump out of the function proves nothing: it may be a tail call, of a convention whose callee
@@ -90,6 +91,17 @@ TEST(jumps_to_other_functions) {
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0 /* jmp *%rax */),
         CALLS({6, 16}, {11, UNTOLD}));
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0, PADDING), CALLS({6, 16}, {11, UNTOLD}));
+}
+
+/* At two depths, jumps go to no code that is unreachable otherwise; padding, and traps, are no such code. */
+TEST(padding_after_jumps) {
+#define TWO_DEPTHS(...)                                                                            \
+  check(BYTES(0x75, 0x04 /* jne .+6 */, 0xff, 0xe0, __VA_ARGS__, PUSH_RAX, CALL, 0xff, 0xe0), calls)
+  const struct call *calls = CALLS({12, 16});
+  TWO_DEPTHS(PADDING);
+  TWO_DEPTHS(0x0f, 0x0b);
+  calls = CALLS({12, UNTOLD});
+  TWO_DEPTHS(PUSH_RAX, POP_RAX);
 }
 
 /* A block that is the target of such a jump may seem to follow a noreturn call. */
