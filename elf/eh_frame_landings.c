@@ -32,10 +32,10 @@ static bool read_call_sites(struct cursor *table, struct code_range function,
   if (base_encoding != OMITTED) {
     const uint64_t place = table->address + table->position;
     base = cursor_take_encoded(table, base_encoding);
-    if ((base_encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE)
-      base += place;
-    else if ((base_encoding & (RELATIVE_MASK | INDIRECT)) != 0)
+    const unsigned relation = base_encoding & (RELATIVE_MASK | INDIRECT);
+    if (relation != 0 && relation != RELATIVE_TO_PLACE)
       return false;
+    base += relation == 0 ? 0 : place;
   }
   if (cursor_take(table, 1) != OMITTED) /* types */
     (void)cursor_take_leb128(table, false);
