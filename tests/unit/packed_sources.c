@@ -3,6 +3,7 @@
  */
 #include "bytes.h"
 #include "format/packed_write.h"
+#include "format/sources_pairs.h"
 #include "format/sources_unpack.h"
 #include "generator.h"
 #include "model_check.h"
@@ -211,6 +212,49 @@ TEST(names_of_all_bytes) {
   check_unpacked(&program, &part);
   free(bytes);
   program_free(&program);
+}
+
+/* Appends a code's bytes. */
+static void expand(const struct sources_pairs *pairs, unsigned code, struct bytes *text) {
+  if (code < pairs->literal_count) {
+    bytes_u8(text, pairs->literals[code]);
+    return;
+  }
+  const unsigned pair = code - pairs->literal_count;
+  ck_assert_uint_lt(pair, pairs->pair_count);
+  expand(pairs, pairs->codes[2 * pair], text);
+  expand(pairs, pairs->codes[2 * pair + 1], text);
+}
+
+/* The codes stand for the same text, and are fewer where pairs are frequent. */
+TEST(pairs_of_bytes) {
+  static const struct {
+    const char *text;
+    size_t size, codes;
+    unsigned pairs;
+  } cases[] = {
+      {"", 0, 0, 0},
+      {"abababab", 9, 9, 0},      /* four times: too few */
+      {"xabababababy", 13, 8, 1}, /* x, five pairs, y */
+      {"aaaaaaaaaaa", 12, 7, 1},  /* five pairs, and one */
+      {"ab\0ab\0ab\0ab\0ab", 15, 10, 1},
+      {"abcd-abcd-abcd-abcd-abcd-abcd", 30, 7, 4},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct sources_pairs pairs;
+    struct bytes text = {0}, expanded = {0};
+    bytes_add(&text, cases[i].text, cases[i].size);
+    size_t size = text.size;
+    ck_assert(sources_pairs_make(&pairs, text.data, &size));
+    ck_assert_uint_eq(pairs.pair_count, cases[i].pairs);
+    ck_assert_uint_eq(size, cases[i].codes);
+    for (size_t k = 0; k < size; k++)
+      expand(&pairs, text.data[k], &expanded);
+    ck_assert_uint_eq(expanded.size, cases[i].size);
+    ck_assert(expanded.size == 0 || memcmp(expanded.data, cases[i].text, expanded.size) == 0);
+    bytes_free(&text);
+    bytes_free(&expanded);
+  }
 }
 
 TEST(chains_that_are_too_long) {
