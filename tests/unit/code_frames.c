@@ -173,6 +173,20 @@ TEST(functions_with_unwind_tables) {
   }
 }
 
+/* LLVM's size of the frame is the least. */
+TEST(frames_that_are_too_small) {
+  static const uint8_t bytes[] = {PUSH_RAX, CALL, POP_RAX, RETURN};
+  for (uint64_t size = 0; size <= 16; size += 8) {
+    struct code code = {.machine = machine_find(EM_X86_64)};
+    struct safepoints table = table_of(EM_X86_64, sizeof bytes, CALLS({6, 16}), 1);
+    table.functions[0].frame_size = size;
+    code_add(&code, ADDRESS, bytes, sizeof bytes);
+    ck_assert(code_frames_tell(&table, &code));
+    ck_assert((table.records[0].frame != 0) == (size <= 8));
+    safepoints_free(&table);
+  }
+}
+
 /* ---- Machines whose calls leave the return address in a register ---- */
 
 TEST(frames_of_aarch64) {

@@ -91,6 +91,17 @@ TEST(blocks_of_several_ranges) {
   unit_close(&unit);
 }
 
+/* The places of an earlier unit's steps are forgotten. */
+TEST(a_range_after_a_cleared_one) {
+  struct unit unit = OPEN(EM_X86_64, PUSH POP RETURN);
+  unit_clear(&unit);
+  ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)RETURN, 1));
+  ck_assert(unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)POP RETURN, 2));
+  ck_assert_uint_eq(unit.step_count, 3);
+  ck_assert_uint_eq(step_at(&unit, 0x100)->instruction.address, ADDRESS + 0x100);
+  unit_close(&unit);
+}
+
 TEST(a_unit_has_a_largest_size) {
   struct unit unit = unit_open(code_architecture(EM_X86_64), &(struct parts){0});
   ck_assert(!unit_cover(&unit, ADDRESS, NULL, 1u << 31));
