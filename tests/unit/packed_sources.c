@@ -257,6 +257,33 @@ TEST(pairs_of_bytes) {
   }
 }
 
+/* A code is a byte, or one of the pairs of lower codes; any other is broken, whatever follows the pairs. */
+TEST(codes_of_names) {
+  static const uint8_t literals[] = {0, 'a', 'b'}, pairs[] = {1, 2, 3, 1, 5, 1, 1, 1};
+  static const struct {
+    uint8_t codes[2], size;
+    const char *name; /* NULL: broken */
+  } cases[] = {
+      {{1, 2}, 2, "ab"}, {{3}, 1, "ab"},   {{4, 2}, 2, "abab"},
+      {{4}, 1, "aba"},   {{5}, 1, NULL}, /* a pair of itself */
+      {{6}, 1, NULL},    {{255}, 1, NULL}, {{1, 6}, 2, NULL},
+  };
+  const struct sources_part part = {
+      .literals = literals, .pairs = pairs, .literal_count = 3, .pair_count = 3};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const struct sources_entry entry = {.name = cases[i].codes, .name_size = cases[i].size};
+    char name[8];
+    size_t length;
+    ck_assert_msg(sources_entry_name(&part, &entry, name, sizeof name, &length) ==
+                      (cases[i].name != NULL),
+                  "%zu", i);
+    if (cases[i].name != NULL) {
+      ck_assert_uint_eq(length, strlen(cases[i].name));
+      ck_assert_int_eq(memcmp(name, cases[i].name, length), 0);
+    }
+  }
+}
+
 TEST(chains_that_are_too_long) {
   for (uint32_t depth = SOURCES_DEPTH_MAX; depth <= SOURCES_DEPTH_MAX + 1; depth++) {
     struct program program = {0};
