@@ -210,6 +210,33 @@ TEST(facts_without_room) {
   }
 }
 
+/* The largest, and the least, that the form has room for; and some that are just beyond. */
+TEST(limits_of_facts) {
+  static const struct {
+    uint8_t cfa_register;
+    int32_t cfa_offset, rbp;
+    bool has_room;
+  } cases[] = {
+      {RBP, 0, -16, true}, /* as on RISC-V, where the frame pointer is the CFA */
+      {RBP, -WORD, -16, false},      {RBP, 4, -16, false},
+      {RBP, WORD * 255, -16, true},  {RBP, WORD * 256, -16, false},
+      {RSP, 32, -16, true}, /* LLVM's size */
+      {RSP, 24, -16, false},         {RSP, 40, -16, true},
+      {RSP, 32, 0, false},           {RSP, 32, -WORD * 254, true},
+      {RSP, 32, -WORD * 255, false}, {FRAME_REGISTERS, 32, -16, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct frame_facts facts = usual(24, 2);
+    facts.cfa_register = cases[i].cfa_register;
+    facts.cfa_offset = cases[i].cfa_offset;
+    facts.offsets[RBP] = cases[i].rbp;
+    ck_assert_msg(frames_has_room(&x86_64, 24, &facts) == cases[i].has_room, "%zu", i);
+    ck_assert_msg(frames_is_larger(&x86_64, 24, &facts) ==
+                      (cases[i].has_room && cases[i].cfa_offset == 40),
+                  "%zu", i);
+  }
+}
+
 /* Everything read from broken bytes is inside. */
 static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint32_t records) {
   struct frames_part part;
