@@ -5,6 +5,7 @@
  * against the model, and the short cut against the long way, with the processor's own instructions
  * and without.
  */
+#include "format/packed_write.h"
 #include "model_check.h"
 #include "numbers.h"
 #include "runtime/internal.h"
@@ -206,5 +207,30 @@ TEST(sparse_code) {
     code.repeats = bits % 3 * 10;
     code.alignment = bits % 2 * 2;
     check_code(&code, bits);
+  }
+}
+
+/* A bucket is as large as a sparse text wants, and its count has two bytes. */
+TEST(records_of_one_bucket) {
+  enum { MOST = 15 + UINT16_MAX };
+  for (uint32_t count = MOST; count <= MOST + 1; count++) {
+    struct safepoints table = {.machine = EM_X86_64};
+    uint8_t *bytes = NULL;
+    uint64_t none;
+    size_t size;
+    intern_add(&table.lists, NULL, 0);
+    const uint32_t live = safepoints_add_live(&table, &none, 0, 0);
+    for (unsigned i = 0; i < 2; i++) {
+      const uint64_t address = (uint64_t)TEXT << 16 * i;
+      ck_assert(safepoints_add_function(&table, (struct safepoint_function){.address = address}));
+      for (uint32_t k = 0; k < (i == 0 ? count : 1); k++)
+        ck_assert(safepoints_add_record(
+            &table, (struct safepoint){.address = address + k + 1, .function = i, .live = live}));
+    }
+    ck_assert(safepoints_finish(&table));
+    const char *error = packed_write(&table, 0, NULL, &bytes, &size);
+    ck_assert_msg((error == NULL) == (count == MOST), "%s", error);
+    free(bytes);
+    safepoints_free(&table);
   }
 }
