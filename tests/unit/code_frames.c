@@ -173,6 +173,33 @@ TEST(functions_with_unwind_tables) {
   }
 }
 
+/* The second call is met at the depth of the first one's argument, unless that has popped it; the code after it has another depth
+ * by the branch. */
+TEST(calls_before_another_depth) {
+  check(BYTES(PUSH_RAX, 0x75, 0x0c /* jne .+14 */, PUSH_1, CALL, CALL, POP_RAX, RETURN),
+        CALLS({10, 24}, {15, UNTOLD}));
+}
+
+/* Below the stack pointer, a callee overwrites what was saved. */
+TEST(registers_saved_below_the_stack) {
+#define PUSH_RBX 0x53
+#define CHANGE_RBX 0x31, 0xdb /* xor %ebx, %ebx */
+  static const uint8_t above[] = {PUSH_RBX, CHANGE_RBX, CALL, 0x5b, RETURN},
+                       below[] = {PUSH_RBX, ADD_8, CHANGE_RBX, CALL, RETURN};
+  for (unsigned is_below = 0; is_below < 2; is_below++) {
+    struct code code = {.machine = machine_find(EM_X86_64)};
+    const size_t size = is_below ? sizeof below : sizeof above;
+    struct safepoints table = table_of(EM_X86_64, size, CALLS({is_below ? 12 : 8, 0}), 1);
+    code_add(&code, ADDRESS, is_below ? below : above, size);
+    ck_assert(code_frames_tell(&table, &code));
+    ck_assert_uint_ne(table.records[0].frame, 0);
+    const struct frame_facts facts =
+        frame_from_words(intern_get(&table.frames, table.records[0].frame - 1));
+    ck_assert((facts.saved >> 3 & 1) == !is_below && (facts.lost >> 3 & 1) == is_below);
+    safepoints_free(&table);
+  }
+}
+
 /* LLVM's size of the frame is the least. */
 TEST(frames_that_are_too_small) {
   static const uint8_t bytes[] = {PUSH_RAX, CALL, POP_RAX, RETURN};
