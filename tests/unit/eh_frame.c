@@ -466,6 +466,7 @@ TEST(every_way_to_advance) {
   static const uint8_t code[] = {0x43, 0x0e, 16};
   static const uint64_t offsets[] = {11, 12};
   struct rule rules[2];
+  check_rule(RULE_AT(0, 0x40, 0x0e, 16), RSP, 16); /* by 0 */
   check_rule(RULE_AT(0x80, 0x02, 0x80, 0x0e, 16), RSP, 16);
   check_rule(RULE_AT(0x7f, 0x02, 0x80, 0x0e, 16), RSP, 8);
   check_rule(RULE_AT(0x101, 0x03, 0x01, 0x01, 0x0e, 16), RSP, 16);

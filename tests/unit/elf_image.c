@@ -358,6 +358,8 @@ TEST(relocations_that_are_ambiguous) {
     struct dynamic dynamic = add_relocations(&elf, relocations, 1);
     add_entry(&dynamic, DT_SYMTAB, BASE);
     add_entry(&dynamic, tags[i], BASE);
+    add_entry(&dynamic, DT_NULL, 0);
+    add_entry(&dynamic, DT_RELA, BASE); /* behind the end */
     add_dynamic(&elf, &dynamic);
     const struct elf_image image = open_image(&elf);
     ck_assert(relocate(&image, words, &unknown) == (i == 0));

@@ -145,6 +145,27 @@ TEST(a_table_that_its_segment_cuts) {
   model_free(&model);
 }
 
+static void set_code_end(struct safepoints *table) { table->code_end = CODE + 0x400; }
+
+/* Another tool made the code longer after packing. */
+TEST(code_that_was_added) {
+  for (unsigned added = 0; added < 3; added++) {
+    struct model model = make_model();
+    struct elf elf = begin();
+    const uint64_t address = elf_table_address(&elf);
+    const struct model_options with_end = {.section_address = address,
+                                           .open_address = address,
+                                           .tell_frames = added < 2 ? set_code_end : NULL};
+    struct packed_model packed = packed_model_open(&model, &with_end);
+    elf_add_packed(&elf, packed.bytes, packed.size);
+    elf_add_segment(&elf, PT_LOAD, 0, CODE + 0x400 - BASE + added);
+    elf.segments[1].p_flags = PF_R | PF_X;
+    check_elf_error(&elf, added == 1 ? STACKPACK_CODE_ADDED : STACKPACK_OK);
+    packed_model_free(&packed);
+    model_free(&model);
+  }
+}
+
 /* A note with an address outside the file's segments. */
 TEST(a_note_outside_of_all_segments) {
   static const uint64_t offsets[] = {1 << 20, (uint64_t)1 << 40, -(uint64_t)BASE,
