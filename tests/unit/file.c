@@ -505,6 +505,23 @@ TEST(names_beyond_the_section_headers) {
   elf_free(&elf);
 }
 
+/* It has become shorter since it was opened. */
+TEST(a_file_that_is_cut_meanwhile) {
+  char path[ELF_PATH_SIZE];
+  struct elf elf = begin();
+  struct elf_file file;
+  elf_finish(&elf);
+  write_temporary(&elf.bytes, path);
+  ck_assert_int_eq(elf_file_begin(&file, path), 0);
+  ck_assert_int_eq(truncate(path, 100), 0);
+  errno = 0;
+  ck_assert_int_eq(elf_file_fetch(&file, 0, 100), 0);
+  ck_assert_int_eq(elf_file_fetch(&file, 50, 100), ESTALE);
+  elf_file_close(&file);
+  unlink(path);
+  elf_free(&elf);
+}
+
 /* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
 TEST(changed_headers) {
   struct model model = make_model();
