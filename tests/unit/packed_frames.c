@@ -237,6 +237,18 @@ TEST(limits_of_facts) {
   }
 }
 
+/* A place may be of no register: nothing is saved there. */
+TEST(places_of_other_registers) {
+  static const uint8_t places[] = {RETURN, FRAME_REGISTERS, RBX, UINT8_MAX};
+  const struct frames_part part = {.machine = x86_64};
+  const struct frame_view view = {
+      .is_known = true, .cfa_register = RSP, .places = places, .place_count = sizeof places};
+  const struct frame_facts facts = frames_facts(&part, &view);
+  ck_assert_uint_eq(facts.saved, 1u << RETURN | 1u << RBX);
+  ck_assert_int_eq(facts.offsets[RETURN], -WORD);
+  ck_assert_int_eq(facts.offsets[RBX], -3 * WORD);
+}
+
 /* Everything read from broken bytes is inside. */
 static void read_all(const uint8_t *bytes, size_t size, uint32_t functions, uint32_t records) {
   struct frames_part part;
