@@ -91,6 +91,8 @@ TEST(jumps_to_other_functions) {
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0 /* jmp *%rax */),
         CALLS({6, 16}, {11, UNTOLD}));
   check(BYTES(PUSH_RAX, CALL, CALL, POP_RAX, 0xff, 0xe0, PADDING), CALLS({6, 16}, {11, UNTOLD}));
+  check(BYTES(PUSH_RAX, CALL, CALL, 0xe9, 0, 0, 0x10, 0 /* jmp, where no code is */),
+        CALLS({6, 16}, {11, UNTOLD}));
 }
 
 /* At two depths, jumps go to no code that is unreachable otherwise; padding, and traps, are no such code. */
@@ -178,6 +180,8 @@ TEST(functions_with_unwind_tables) {
 TEST(calls_before_another_depth) {
   check(BYTES(PUSH_RAX, 0x75, 0x0c /* jne .+14 */, PUSH_1, CALL, CALL, POP_RAX, RETURN),
         CALLS({10, 24}, {15, UNTOLD}));
+  check(BYTES(PUSH_RAX, 0x75, 0x07 /* jne .+9 */, PUSH_1, CALL, CALL, POP_RAX, RETURN),
+        CALLS({10, 24}, {15, 16})); /* of the second one, the branch's counts */
 }
 
 /* Below the stack pointer, a callee overwrites what was saved. */
