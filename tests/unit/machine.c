@@ -241,10 +241,12 @@ TEST(registers_saved_by_one_instruction) {
 
 /* The code before the function ends as a call of a shared prologue starts. */
 TEST(registers_saved_by_the_first_instruction) {
-  static const uint8_t code[] = {0xef, 0x02, 0x62, 0xb8}; /* cm.push {ra, s0-s1} */
-  struct frame_facts facts = {.cfa_offset = 32, .saved = 1u << RA, .offsets[RA] = -24};
-  machine_riscv64.save_more(&facts, code + sizeof code, 2);
-  ck_assert_uint_eq(facts.saved, 1u << RA | 1u << 8 | 1u << 9);
-  ck_assert_int_eq(facts.offsets[8], -16);
-  ck_assert_int_eq(facts.offsets[9], -8);
+  static const uint8_t code[] = {0xef, 0x02, 0x62, 0xb8 /* cm.push {ra, s0-s1} */, 0x41, 0x11};
+  for (size_t size = 2; size <= 4; size += 2) { /* alone, and with c.addi sp, -16 */
+    struct frame_facts facts = {.cfa_offset = 32, .saved = 1u << RA, .offsets[RA] = -24};
+    machine_riscv64.save_more(&facts, code + 2 + size, size);
+    ck_assert_uint_eq(facts.saved, 1u << RA | 1u << 8 | 1u << 9);
+    ck_assert_int_eq(facts.offsets[8], -16);
+    ck_assert_int_eq(facts.offsets[9], -8);
+  }
 }
