@@ -78,8 +78,8 @@ static size_t put_map(size_t word, struct map map, bool after_discarded) {
     v3_function(&bytes, 0, 0, 0);
   v3_function(&bytes, address_of(map.function), map.frame_size, map.records > 0);
   v3_record(&bytes, 1, map.offset, 2);
-  v3_location(&bytes, V3_CONSTANT, 8, 0, 0);
-  v3_location(&bytes, map.kind, 8, 7, 8);
+  v3_location(&bytes, map.kind, 8, 7, 0);
+  v3_location(&bytes, V3_CONSTANT, 8, 0, 8);
   v3_live_outs(&bytes, 0);
   v3_end_record(&bytes);
   bytes_set_u32(&bytes, 0, map.version);
