@@ -28,10 +28,10 @@ static enum stackpack_walk_answer find_address(struct stackpack_walk *walk,
 /* The place of the word at an address in the frame. */
 static enum stackpack_walk_answer check_slot(const struct stackpack_walk *walk, uintptr_t address,
                                              uintptr_t **place) {
-  if (!walk_has_word(&walk->private_.stack, address))
-    return STACKPACK_WALK_OUT_OF_STACK;
   if (address % WORD != 0)
     return STACKPACK_WALK_MISALIGNED;
+  if (!walk_has_word(&walk->private_.stack, address))
+    return STACKPACK_WALK_OUT_OF_STACK;
   *place = (uintptr_t *)address;
   return STACKPACK_WALK_MANAGED;
 }
