@@ -142,3 +142,7 @@ check_middle kept "with another frame pointer" 'jmp 2f' 'push %rbp; mov %rsp, %r
 check_middle kept "with more on the stack, by a label" 'lea 2f(%rip), %rax; jmp *%rax' 'push %rdi; .nops 16; 2: pop %rax; .nops 16; ret'
 check_middle dropped "with the same" 'jmp 2f' 'mov $1, %eax; 2: mov $2, %eax; ret'
 check_middle dropped "with the same, after another's return" 'jmp 2f' 'mov $1, %eax; ret; 2: mov $2, %eax; jmp helper'
+
+# A jump into an instruction, whose last byte pushes an address, and goes on to the return after it.
+check kept "pushed inside an instruction" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; ret'
+check kept "pushed inside an instruction, before padding" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; nop; ret'

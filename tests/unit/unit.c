@@ -239,6 +239,25 @@ TEST(calls_that_may_return_come_last) {
   unit_close(&unit);
 }
 
+/* A jump enters an instruction, and the code from there meets the code after it: both ways are joined. */
+TEST(runs_that_meet) {
+  struct run run = {0};
+  const struct unit_hooks hooks = {.context = &run, .leave = leave};
+  struct unit unit = OPEN(EM_X86_64, "\x75\x04"              /* 0: jne 6 */
+                                     "\xb8\x00\x00\x00" PUSH /* 2: mov $0x50000000, %eax */
+                                         RETURN);            /* 7 */
+  const struct state start = state_at_start(unit.architecture);
+  unit_start_targets(&unit);
+  ck_assert(unit_ends_block(&unit, 1) && unit_ends_block(&unit, 3));
+  ck_assert(unit_make_blocks(&unit));
+  ck_assert_uint_eq(unit.block_count, 4);
+  ck_assert(unit_enter(&unit, ADDRESS, &start, false));
+  ck_assert(unit_enter(&unit, ADDRESS + 6, &start, false));
+  unit_run(&unit, &hooks, NULL);
+  ck_assert(!unit_end_state(&unit, &hooks, step_at(&unit, 7)->block).stack.is_known);
+  unit_close(&unit);
+}
+
 /* An instruction that is idle elsewhere may change a copy of the return address. */
 TEST(copies_of_the_link_register) {
   struct run run = {0};

@@ -490,18 +490,23 @@ static void start_entries(struct returns *returns) {
 /* A call ends a block if another way leads to the code after it, or it leads elsewhere. */
 static void end_at_calls(struct returns *returns) {
   struct unit *unit = &returns->unit;
-  for (uint32_t i = 0; i < unit->step_count; i++) {
-    const struct code_instruction *instruction = &unit->steps[i].instruction;
-    if (instruction->kind != CODE_CALL)
+  for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
+    const struct code_instruction call = unit->steps[i].instruction;
+    if (call.kind != CODE_CALL)
       continue;
-    if (is_inside(returns, instruction))
-      (void)unit_start(unit, unit->steps[i].instruction.target);
-    instruction = &unit->steps[i].instruction; /* there may be more by now */
+    if (is_inside(returns, &call))
+      (void)unit_start(unit, call.target);
     const struct unit_step *next = after_call(unit, &unit->steps[i]);
-    if (next == NULL || next->is_start || is_inside(returns, instruction) ||
-        pad_of(returns->builder, instruction->address) != NULL)
-      (void)unit_start(unit, instruction->address + instruction->length);
-    if (next != NULL && unit->steps[i + 1].is_start)
+    if (next == NULL || next->is_start || is_inside(returns, &call) ||
+        pad_of(returns->builder, call.address) != NULL)
+      (void)unit_start(unit, call.address + call.length);
+  }
+  for (uint32_t i = 0; i < unit->step_count; i++) {
+    const struct unit_step *next =
+        unit->steps[i].instruction.kind == CODE_CALL && unit_ends_block(unit, i)
+            ? after_call(unit, &unit->steps[i])
+            : NULL;
+    if (next != NULL)
       unit->steps[next - unit->steps].is_start = true;
   }
 }

@@ -81,6 +81,8 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
     next = at + instruction->length;
     put(unit, range);
   }
+  if (at < end) /* it meets what was decoded before */
+    unit_step(unit, at)->is_start = true;
   return true;
 }
 
@@ -111,14 +113,16 @@ bool unit_start(struct unit *unit, uint64_t address) {
   return true;
 }
 
-/* Whether a block must end after a step: control may go elsewhere, or the next instruction is
- * elsewhere in the order of steps. */
-static bool is_last(const struct unit *unit, uint32_t number) {
+/* Whether another instruction than the next one in memory follows in the order of steps, or none. */
+static bool ends_run(const struct unit *unit, uint32_t number) {
+  return number + 1 == unit->step_count ||
+         unit->steps[number + 1].instruction.address != unit_after(&unit->steps[number]);
+}
+
+bool unit_ends_block(const struct unit *unit, uint32_t number) {
   const struct code_instruction *instruction = &unit->steps[number].instruction;
-  return number + 1 == unit->step_count || code_jumps(instruction->kind) ||
-         code_ends(instruction->kind) || instruction->kind == CODE_INVALID ||
-         unit->steps[number + 1].is_start ||
-         unit->steps[number + 1].instruction.address != instruction->address + instruction->length;
+  return ends_run(unit, number) || code_jumps(instruction->kind) || code_ends(instruction->kind) ||
+         instruction->kind == CODE_INVALID || unit->steps[number + 1].is_start;
 }
 
 void unit_start_targets(struct unit *unit) {
@@ -126,6 +130,11 @@ void unit_start_targets(struct unit *unit) {
     const struct code_instruction *instruction = &unit->steps[i].instruction;
     if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT)
       (void)unit_start(unit, instruction->target);
+    struct unit_step *next = ends_run(unit, i) && !code_ends(unit->steps[i].instruction.kind)
+                                 ? unit_step(unit, unit_after(&unit->steps[i]))
+                                 : NULL;
+    if (next != NULL) /* where runs meet */
+      next->is_start = true;
   }
 }
 
@@ -133,7 +142,7 @@ bool unit_make_blocks(struct unit *unit) {
   unit->block_count = 0;
   unit->waiting.count = unit->guesses.count = 0;
   for (uint32_t i = 0, first = 0; i < unit->step_count; i++) {
-    if (!is_last(unit, i))
+    if (!unit_ends_block(unit, i))
       continue;
     const struct unit_block block = {.first = first, .end = i + 1};
     if (!ARRAY_ADD(unit->blocks, unit->block_count, unit->block_capacity, block))

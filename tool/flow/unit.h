@@ -92,8 +92,13 @@ struct unit_step *unit_step(const struct unit *unit, uint64_t address);
  * False if it is outside all ranges, or if memory runs out. */
 bool unit_start(struct unit *unit, uint64_t address);
 
-/* Starts a block at each target of a direct jump. */
+/* Starts a block at each target of a direct jump, and where steps from inside an instruction meet those
+ * that were decoded before. */
 void unit_start_targets(struct unit *unit);
+
+/* Whether a block ends after a step: control may go elsewhere, a block starts after it, or the next
+ * instruction in memory is elsewhere in the order of steps. */
+bool unit_ends_block(const struct unit *unit, uint32_t step);
 
 /* Makes the blocks, all of them unreached. False if memory runs out. */
 bool unit_make_blocks(struct unit *unit);
