@@ -68,6 +68,14 @@ void returns_enter(struct returns *returns, uint64_t address) {
   enter(returns, address, &start);
 }
 
+/* Enters a place in the function, where start_blocks has started a block. */
+static void enter_inside(struct unit *unit, uint64_t address, const struct state *state,
+                         bool is_guessed) {
+  const bool is_entered = unit_enter(unit, address, state, is_guessed);
+  assert(is_entered);
+  (void)is_entered;
+}
+
 /* The landing pad of a call, or NULL. */
 static const struct landing_pad *pad_of(const struct graph_builder *builder, uint64_t at) {
   const size_t count = SEARCH_UP_TO(builder->pads, builder->pad_count, calls.start, at);
@@ -82,7 +90,7 @@ static void enter_landing(struct returns *returns, uint64_t at, const struct sta
   if (pad->landing - returns->start >= returns->size)
     enter(returns, pad->landing, state);
   else
-    (void)unit_enter(&returns->unit, pad->landing, state, false);
+    enter_inside(&returns->unit, pad->landing, state, false);
 }
 
 /* ---- Uses of the stack ---- */
@@ -232,10 +240,10 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
   const struct code_instruction *instruction = &step->instruction;
   const struct state start = state_at_start(unit->architecture);
   if (code_jumps(instruction->kind) && is_inside(returns, instruction))
-    (void)unit_enter(unit, instruction->target, state, false);
+    enter_inside(unit, instruction->target, state, false);
   if (instruction->kind == CODE_CALL) {
     if (is_inside(returns, instruction))
-      (void)unit_enter(unit, instruction->target, &start, false);
+      enter_inside(unit, instruction->target, &start, false);
     enter_landing(returns, instruction->address, state);
     unit_guess(unit, step);
   } else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID) {
@@ -248,7 +256,7 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
   const struct unit_step *next = after_call(unit, step);
   (void)context;
   if (next != NULL)
-    (void)unit_enter(unit, next->instruction.address, state, true);
+    enter_inside(unit, next->instruction.address, state, true);
 }
 
 static struct unit_hooks hooks_of(struct returns *returns) {
@@ -478,7 +486,6 @@ void returns_begin(struct returns *returns, uint32_t function) {
 static void start_entries(struct returns *returns) {
   struct unit *unit = &returns->unit;
   const struct graph_builder *builder = returns->builder;
-  unit_start_targets(unit);
   for (size_t i = search_words_below(builder->pad_landings, builder->pad_count, returns->start);
        i < builder->pad_count && builder->pad_landings[i] - returns->start < returns->size; i++)
     (void)unit_start(unit, builder->pad_landings[i]);
@@ -487,8 +494,9 @@ static void start_entries(struct returns *returns) {
     (void)unit_start(unit, returns->entries[i - 1].address);
 }
 
-/* A call ends a block if another way leads to the code after it, or it leads elsewhere. */
-static void end_at_calls(struct returns *returns) {
+/* Starts blocks at calls' targets within the function, and after a call if another way leads there, or
+ * the call leads elsewhere. */
+static void start_at_calls(struct returns *returns) {
   struct unit *unit = &returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
     const struct code_instruction call = unit->steps[i].instruction;
@@ -501,14 +509,30 @@ static void end_at_calls(struct returns *returns) {
         pad_of(returns->builder, call.address) != NULL)
       (void)unit_start(unit, call.address + call.length);
   }
+}
+
+/* A call that ends a block leads to the code after it, besides padding (see guess). */
+static void start_after_calls(struct returns *returns) {
+  struct unit *unit = &returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) {
-    const struct unit_step *next =
-        unit->steps[i].instruction.kind == CODE_CALL && unit_ends_block(unit, i)
-            ? after_call(unit, &unit->steps[i])
-            : NULL;
+    const bool is_end = unit->steps[i].instruction.kind == CODE_CALL && unit_ends_block(unit, i);
+    const struct unit_step *next = is_end ? after_call(unit, &unit->steps[i]) : NULL;
     if (next != NULL)
       unit->steps[next - unit->steps].is_start = true;
   }
+}
+
+/* Starts all blocks: until no start decodes more instructions. */
+static void start_blocks(struct returns *returns) {
+  struct unit *unit = &returns->unit;
+  uint32_t count;
+  start_entries(returns);
+  do {
+    count = unit->step_count;
+    unit_start_targets(unit);
+    start_at_calls(returns);
+  } while (unit->step_count > count);
+  start_after_calls(returns);
 }
 
 static void enter_function(struct returns *returns) {
@@ -546,8 +570,7 @@ void returns_follow(struct returns *returns) {
   const struct unit_hooks hooks = hooks_of(returns);
   struct returns_verdict *verdict = &returns->verdicts[returns->function];
   verdict->times++;
-  start_entries(returns);
-  end_at_calls(returns);
+  start_blocks(returns);
   if (!unit_make_blocks(&returns->unit))
     return;
   enter_function(returns);

@@ -165,10 +165,13 @@ static bool is_landing(const struct value_flow *flow, size_t number) {
 }
 
 static void start_blocks(struct value_flow *flow) {
-  for (uint32_t i = BLOCK_STEPS; i < flow->unit.step_count; i += BLOCK_STEPS)
-    flow->unit.steps[i].is_start = true;
   for (size_t i = 0; i < flow->named_count; i++)
     start_blocks_of_table(flow, flow->named[i]);
+  for (uint32_t i = 0, size = 0; i < flow->unit.step_count; i++) {
+    size = flow->unit.steps[i].is_start || size == BLOCK_STEPS ? 0 : size;
+    flow->unit.steps[i].is_start |= size == 0;
+    size = unit_ends_block(&flow->unit, i) ? 0 : size + 1;
+  }
 }
 
 static void make_blocks(struct value_flow *flow) {

@@ -210,7 +210,9 @@ bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step) {
 }
 
 void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state) {
-  (void)unit_enter(unit, unit_after(step), state, false);
+  const bool is_entered = unit_enter(unit, unit_after(step), state, false);
+  assert(is_entered || unit_goes_beyond(unit, step)); /* a way that ends is a state lost */
+  (void)is_entered;
 }
 
 void unit_guess(struct unit *unit, const struct unit_step *step) {
