@@ -146,3 +146,9 @@ check_middle dropped "with the same, after another's return" 'jmp 2f' 'mov $1, %
 # A jump into an instruction, whose last byte pushes an address, and goes on to the return after it.
 check kept "pushed inside an instruction" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; ret'
 check kept "pushed inside an instruction, before padding" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; nop; ret'
+
+# Code inside the last instruction, a jump back, goes on past the function's end.
+make_odd 'test %edi, %edi; jne 2f + 1; 1: mov $1, %eax; ret; .skip 0x6e - (. - 1b), 0x90; 2: .byte 0xeb, 0x90' \
+  '.type next, @function; next: call hidden; ret; .size next, . - next' '' 'call collect; ret'
+link_with lld app managed.o native.o main.o odd.o
+expect_verdict kept app managed_no_call --gc-entry=collect

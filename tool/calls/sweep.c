@@ -406,8 +406,9 @@ static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
   return zeros->end == sweep->end;
 }
 
-/* Decodes from an address on, up to a decoded instruction, or the function's end. */
-static void decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
+/* Decodes from an address on, up to a decoded instruction, or the function's end: true if it comes to
+ * that. */
+static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
   const bool has_parts = builder->architecture->highest != 0;
@@ -418,17 +419,17 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     struct code_instruction *instruction = unit_next(&sweep->returns.unit);
     const uint8_t *bytes = area->bytes + (at - area->address);
     if (instruction == NULL)
-      return;
+      return true;
     builder->architecture->decode(bytes, area->address + area->size - at, at, instruction);
     if (instruction->length > sweep->end - at) { /* the next function starts inside */
       if (instruction->kind == CODE_PADDING)
-        return;
+        return true;
       *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
     }
     /* Some linkers fill up with zeros, which are instructions by chance, and may end inside one. */
     const bool may_fill = instruction->kind == CODE_INVALID || code_ends(course->last);
     if (may_fill && are_zero(sweep, bytes, at))
-      return;
+      return true;
     if ((has_parts && !parts_follow(&sweep->parts, instruction, open_upper, sweep)) ||
         (instruction->may_be_call && builder->graph->areas.may_have_short_calls))
       builder->graph->functions[sweep->function].is_undecodable = true;
@@ -443,6 +444,7 @@ static void decode_from(struct sweep *sweep, uint64_t at, struct course *course)
   }
   if (has_parts)
     parts_leave(&sweep->parts, open_upper, sweep);
+  return at >= sweep->end;
 }
 
 /* If a jump enters between a load and the call, the pointer may be another one there. */
@@ -472,12 +474,15 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
     return;
   returns_begin(&sweep->returns, number);
   function->is_undecodable |= areas_find(&graph->areas, sweep->start)->is_undecodable;
-  decode_from(sweep, sweep->start, &course);
+  (void)decode_from(sweep, sweep->start, &course);
   sweep->endings.runs_on[number] = code_ends(course.last) ? ENDS : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
     struct course side = {.last = CODE_OTHER};
-    decode_from(sweep, sweep->targets[i], &side);
+    if (decode_from(sweep, sweep->targets[i], &side) && !code_ends(side.last)) {
+      sweep->endings.runs_on[number] = RUNS_ON;
+      sweep->endings.last_calls[number] = 0;
+    }
   }
   check_loads(sweep);
   returns_follow(&sweep->returns);
