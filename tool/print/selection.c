@@ -2,6 +2,7 @@
 #include "tool/print/selection.h"
 
 #include "format/array.h"
+#include "format/search.h"
 #include "tool/calls/patterns.h"
 
 #include <ctype.h>
@@ -100,10 +101,10 @@ static bool contains(const struct safepoints *table, uint32_t number, uint64_t a
   const struct safepoint_function *function = &table->functions[number];
   if (address < function->address || address > function->end)
     return false;
-  while (++number < table->function_count && table->functions[number].address < address)
-    continue;
-  return address < function->end || number == table->function_count ||
-         table->functions[number].address > address;
+  const size_t below = SEARCH_BELOW(table->functions, table->function_count, address, address);
+  const size_t next = below > number ? below : (size_t)number + 1;
+  return address < function->end || next == table->function_count ||
+         table->functions[next].address > address;
 }
 
 /* Marks the records of the selected functions. Returns whether there are any. */
