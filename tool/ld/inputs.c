@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,41 @@ static bool collects_garbage(const struct words *words) {
   return collects;
 }
 
+/* An input, which may be named again and again. */
+struct known_input {
+  char *path, *copy; /* owned; copy: NULL if it has none */
+};
+
+static int compare_inputs(const void *a, const void *b) {
+  const struct known_input *x = a, *y = b;
+  return strcmp(x->path, y->path);
+}
+
+static void free_input(void *input) {
+  struct known_input *known = input;
+  free(known->path);
+  free(known->copy);
+  free(known);
+}
+
+/* Notes an input, and its copy, which is the word then. */
+static void note_input(struct inputs *inputs, const char *path, const char *word, bool has_copy) {
+  struct known_input *known = calloc(1, sizeof *known);
+  *known = (struct known_input){strdup(path), has_copy ? strdup(word) : NULL};
+  tsearch(known, &inputs->known, compare_inputs);
+}
+
+/* Puts an input's copy into a word. False for an input that isn't known yet. */
+static bool take_known(const struct inputs *inputs, char *path, struct words *words, size_t i) {
+  const struct known_input key = {path, NULL};
+  struct known_input *const *known = tfind(&key, &inputs->known, compare_inputs);
+  if (known == NULL || (*known)->copy == NULL)
+    return known != NULL;
+  free(words->items[i]);
+  words->items[i] = strdup((*known)->copy);
+  return true;
+}
+
 /* Writes the split copy of a word's file, the last name, and puts its path into the word. */
 static bool write_input(struct inputs *inputs, const char *path, const struct split *split,
                         struct words *words, size_t i, struct problem *problem) {
@@ -179,6 +215,7 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
                              "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
     if (ok && split.file.bytes != NULL)
       ok = write_input(inputs, path, &split, words, i, &why);
+    note_input(inputs, path, words->items[i], split.file.bytes != NULL);
     input_close(&input);
   }
   free(split.file.bytes);
@@ -229,7 +266,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&folders, words->items[i], &place);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
-    if (path != NULL && is_input(path))
+    if (path != NULL && !take_known(inputs, path, words, i) && is_input(path))
       ok = (inputs->names.count > 0 || make_folder(inputs, problem)) &&
            split_input(inputs, path, words, i, problem);
     free(path);
@@ -242,4 +279,5 @@ void inputs_remove(struct inputs *inputs) {
   remove_folder();
   inputs->folder = NULL;
   words_close(&inputs->names);
+  tdestroy(inputs->known, free_input);
 }

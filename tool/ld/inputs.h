@@ -8,6 +8,7 @@
 struct inputs {
   char *folder;       /* of the split files; NULL: there is none */
   struct words names; /* of the inputs: the copy of names.items[n] is in the folder n there */
+  void *known;        /* tree of the inputs by name; owned */
 };
 
 /* Finds the objects and archives with stack maps among a linker's words, splits them into files of
