@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Keeps a name; functions of one unit are contiguous, so the last one is often it. */
+/* Keeps a name, once. */
 static const char *keep_name(struct units *units, const char *name) {
-  if (units->count > 0 && strcmp(units->names[units->count - 1], name) == 0)
-    return units->names[units->count - 1];
-  (void)ARRAY_ADD(units->names, units->count, units->capacity, strdup(name));
-  return units->names[units->count - 1];
+  uint32_t number; /* from 1 on; 0: it is empty, or memory runs out */
+  if (!sources_add_name(&units->numbers, name, &number) || number == 0)
+    return "";
+  if (number > units->count)
+    (void)ARRAY_ADD(units->names, units->count, units->capacity, strdup(name));
+  return units->names[number - 1];
 }
 
 /* ---- Symbols ---- */
@@ -71,6 +73,7 @@ void units_close(struct units *units) {
   for (size_t i = 0; i < units->count; i++)
     free(units->names[i]);
   free(units->names);
+  sources_free(&units->numbers);
   free(units->symbols);
   *units = (struct units){0};
 }

@@ -9,6 +9,7 @@
 #ifndef STACKPACK_UNITS_H
 #define STACKPACK_UNITS_H
 
+#include "format/sources.h"
 #include "tool/source/source.h"
 
 /* The function at an address is a local one of a unit. */
@@ -22,6 +23,7 @@ struct units {
   bool is_broken;        /* the debug information; earlier names stay */
   char **names;          /* paths without "." and "..", or names of symbols; owned */
   size_t count, capacity;
+  struct sources numbers;      /* of these names */
   struct unit_symbol *symbols; /* by address; owned */
   size_t symbol_count, symbol_capacity;
 };

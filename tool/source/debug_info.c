@@ -18,6 +18,7 @@ struct debug_info {
   size_t gone;        /* libdwarf is at the last one of so many units: see go_to_unit */
   struct spans spans; /* of units */
   struct budget lists;
+  uint64_t texts;          /* how many bytes of long texts may be answered yet */
   struct problem *problem; /* of these */
   struct source_frame frames[SOURCE_FRAMES_MOST];
   char *missing; /* see debug_info_missing; owned */
@@ -127,6 +128,22 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
   return die != NULL;
 }
 
+/* ---- Long texts ---- */
+
+/* A name of a few letters may be many instructions' name: long ones are counted, each time that they
+ * are an answer. A compiler's are short. */
+enum { TEXT_LONG = 1 << 10, TEXTS_TIMES = 16 };
+
+static void take_text(struct debug_info *info, const char *text) {
+  const size_t length = text == NULL ? 0 : strlen(text);
+  if (length < TEXT_LONG)
+    return;
+  if (length > info->texts)
+    problem_set(info->problem, "long names in debug information, %d times the file's bytes",
+                TEXTS_TIMES);
+  info->texts -= length <= info->texts ? length : info->texts;
+}
+
 /* ---- Reading a unit ---- */
 
 static void read_scopes(struct debug_info *info, struct debug_unit *unit,
@@ -175,6 +192,7 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
   if (!debug_object_open(&info->object, path, false, problem))
     return NULL; /* and the reader ends */
   info->lists = budget_open("ranges in debug information", info->object.size);
+  info->texts = info->object.size * TEXTS_TIMES;
   info->problem = problem;
   add_units(info);
   return info;
@@ -211,6 +229,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
   frames->folder = unit->folder;
+  take_text(info, unit->folder);
   const uint32_t row = spans_find(&unit->row_spans, address);
   struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
   uint32_t scope = spans_find(&unit->scope_spans, address);
@@ -221,6 +240,10 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     place.function = unit->scopes[scope].name;
     info->frames[frames->count++] = place;
     place = unit->scopes[scope].call;
+  }
+  for (size_t i = 0; i < frames->count; i++) {
+    take_text(info, frames->items[i].function);
+    take_text(info, frames->items[i].file);
   }
 }
 
@@ -247,5 +270,6 @@ const char *debug_info_find_unit(struct debug_info *info, uint64_t address) {
   struct debug_unit *unit = &info->units[number];
   if (unit->path == NULL)
     read_path(info, unit);
+  take_text(info, unit->path);
   return unit->path;
 }
