@@ -10,7 +10,7 @@ if [[ -z $(library_flags) ]]; then python3 "$TOP/tests/growth/grow.py" --short "
 # One line names the table that refers to the same bytes again.
 PYTHONPATH=$TOP/tests/growth python3 - <<'END'
 import kinds
-for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections", "ranges-one-list", "ranges-one-list-5"):
+for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections", "ranges-one-list", "ranges-one-list-5", "debug-long-name"):
     kinds.KINDS[kind](1 << 16).write(kind)
 END
 expect_refusal 'symbols-one-name: names of symbols that lead to more than 4 times the file' "$stackpack" dump symbols-one-name
@@ -25,6 +25,12 @@ for kind in ranges-one-list ranges-one-list-5; do # the records are printed with
   expect_status 2 "$stackpack" dump --source $kind
   only_line_matches "$kind: ranges in debug information that lead to more" err || { cat err; fail "another complaint"; }
 done
+
+expect_status 2 "$stackpack" dump --source debug-long-name
+only_line_matches 'debug-long-name: long names in debug information, 16 times' err || { cat err; fail "another complaint"; }
+PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.other_callees(True)(1 << 18).write("other-callees-kept")'
+expect_status 2 "$stackpack" why --gc-entry=f other-callees-kept f
+only_line_matches 'other-callees-kept: too many ways for one answer: ask for one address, such as 0x' err || { cat err; fail "another complaint"; }
 
 # A thin archive that names one object again and again; response files that name two others each.
 "$LLVM/bin/llvm-mc" -filetype=obj -triple=x86_64 /dev/null -o empty.o
@@ -48,6 +54,13 @@ if [[ -z $(library_flags) ]]; then
   count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "${stackpack}-ld" --stackpack-ld=true @words 2>&1 | sed -n 's/.*Collected : //p')
   ((count < 50000000)) || fail "4000 libraries take $count instructions"
 fi
+
+# An input that is named again and again is split once.
+compile frames frames.o
+printf '#!/bin/sh\nprintf "%%s\\n" "$@" | sort | uniq -c\n' >linker
+chmod +x linker
+"${stackpack}-ld" --stackpack-ld=./linker frames.o empty.o frames.o empty.o frames.o >words
+grep -q '^ *3 .*/0/frames.o$' words && grep -q '^ *2 empty.o$' words || { cat words; fail "not one copy of an input"; }
 
 # A command that needs more memory than it may have says so in one line, with the limit.
 if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that

@@ -37,6 +37,7 @@ COMMANDS = {
     "pack": ["pack", "--always", "-o", "OUT"],
     "pack-policy": ["pack", "--always"] + POLICY + ["-o", "OUT"],
     "pack-keep": ["pack", "--always", "--keep-raw=OUT.raw", "-o", "OUT"],
+    "pack-source": ["pack", "--always", "--source=lines", "-o", "OUT"],
     "pack-roots": ["pack", "--always", "--global-roots=.roots", "-o", "OUT"],
     "split": ["split", "-o", "OUT"],
 }

@@ -248,6 +248,31 @@ def debug_references(of_unit):
     return make
 
 
+def long_name(n):
+    """One function of debug information, with a long name, for all functions."""
+    file = program(n // 256)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 0, [(3, 8)] + PLACE) + b"\0", flags=0)
+    place = struct.pack("<QQ", file.first, 8 * (n // 256))
+    body = struct.pack("<HIB", 4, 0, 8) + b"\1" + place + b"\2" + b"a" * (n // 2) + b"\0" + place + b"\0"
+    file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
+    return named(file)
+
+
+def long_unit_names(n):
+    """Functions of two units in turn, which have long names."""
+    count = n // 256
+    file = program(count)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 0, [(3, 8), (0x55, 0x17), (0x11, 1)]) + b"\0", flags=0)
+    units, ranges = b"", b""
+    for unit in range(2):
+        body = struct.pack("<HIB", 4, 0, 8) + b"\1/" + b"ab"[unit:unit + 1] * (n // 4) + b"\0" + struct.pack("<IQ", len(ranges), 0)
+        units += struct.pack("<I", len(body)) + body
+        ranges += b"".join(struct.pack("<QQ", file.first + 8 * i, file.first + 8 * i + 8) for i in range(unit, count, 2)) + b"\0" * 16
+    file.add(".debug_info", units, flags=0)
+    file.add(".debug_ranges", ranges, flags=0)
+    return named(file)
+
+
 RANGE = [(0x55, 0x17)]  # ranges, as an offset of their list
 
 
@@ -508,6 +533,8 @@ KINDS = {
     "inlined-one-name": inlined_one_name,
     "debug-units": debug_units,
     "debug-references": debug_references(lambda i, count: i),
+    "debug-long-name": long_name,
+    "debug-long-unit-names": long_unit_names,
     "ranges-one-list": one_list(4),
     "ranges-one-list-5": one_list(5),
     "symbols-one-name": symbols_one_name,
