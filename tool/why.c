@@ -60,7 +60,7 @@ struct why {
 };
 
 /* Calls of other functions each may reach most of the file, and a record's lines are its reach. */
-enum { STEPS_LEAST = 1 << 24, STEPS_A_BYTE = 8, STEPS_A_LINE = 16 };
+enum { STEPS_LEAST = 1 << 22, STEPS_A_BYTE = 8, STEPS_A_LINE = 16 };
 
 static struct known known_open(const struct call_graph *graph, uint64_t size) {
   struct known known = {.steps_most = STEPS_LEAST + STEPS_A_BYTE * size};

@@ -27,7 +27,7 @@ for kind in ranges-one-list ranges-one-list-5; do # the records are printed with
 done
 
 expect_status 2 "$stackpack" dump --source debug-long-name
-only_line_matches 'debug-long-name: long names in debug information, 16 times' err || { cat err; fail "another complaint"; }
+only_line_matches 'debug-long-name: long names in debug information, 12 times' err || { cat err; fail "another complaint"; }
 PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.other_callees(True)(1 << 18).write("other-callees-kept")'
 expect_status 2 "$stackpack" why --gc-entry=f other-callees-kept f
 only_line_matches 'other-callees-kept: too many ways for one answer: ask for one address, such as 0x' err || { cat err; fail "another complaint"; }

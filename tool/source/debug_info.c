@@ -132,7 +132,7 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
 
 /* A name of a few letters may be many instructions' name: long ones are counted, each time that they
  * are an answer. A compiler's are short. */
-enum { TEXT_LONG = 1 << 10, TEXTS_TIMES = 16 };
+enum { TEXT_LONG = 1 << 10, TEXTS_TIMES = 12 };
 
 static void take_text(struct debug_info *info, const char *text) {
   const size_t length = text == NULL ? 0 : strlen(text);
