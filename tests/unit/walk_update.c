@@ -204,8 +204,8 @@ TEST(slots_in_a_row) {
   check_many((struct shape){.words = 100, .pairs = 90, .objects = 10}, rounds);
   for (uint32_t words = 120; words < 136; words++) /* the update of near places ends at 128 */
     check_many((struct shape){.words = words, .pairs = 40, .objects = 4}, rounds / 10);
-  check_many((struct shape){.words = 140, .pairs = 140, .objects = 4}, rounds / 10);
-  check_many((struct shape){.words = 200, .pairs = 400, .objects = 4}, rounds / 10);
+  for (uint32_t pairs = 20; pairs < 200; pairs += 12) /* in several groups */
+    check_many((struct shape){.words = 150, .pairs = pairs, .objects = 4}, rounds / 10);
   check_many((struct shape){.words = 255, .pairs = 50, .objects = 4}, rounds);
   check_many((struct shape){.words = 300, .pairs = 30, .objects = 4}, rounds);
 }
