@@ -154,6 +154,8 @@ static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
     return CODE_STOP;
   case ZYDIS_MNEMONIC_NOP:
     return CODE_PADDING;
+  case ZYDIS_MNEMONIC_UIRET:
+    return CODE_RETURN;
   case ZYDIS_MNEMONIC_INT: /* calls of the operating system with other numbers */
   case ZYDIS_MNEMONIC_SYSENTER:
     return CODE_INVALID;
@@ -389,6 +391,11 @@ static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
       return;
     }
     break;
+  case ZYDIS_MNEMONIC_MOVDIR64B: /* they store 64 bytes at the address in the register */
+  case ZYDIS_MNEMONIC_ENQCMD:
+  case ZYDIS_MNEMONIC_ENQCMDS:
+    set_memory(stack, base_of(encoded->other), 0, 64, false);
+    return;
   default:
     break;
   }
