@@ -37,6 +37,11 @@ check kept "by 64 bytes" 'sub $56, %rsp; movdir64b (%rdi), %rsp; add $56, %rsp; 
 check dropped "by 64 bytes, deeper" 'sub $120, %rsp; movdir64b (%rdi), %rsp; add $120, %rsp; ret'
 check kept "by its address" 'mov %rsp, %rax; addq $64, (%rax); ret'
 check kept "by its address, deeper" 'sub $24, %rsp; lea 24(%rsp), %rax; addq $64, (%rax); add $24, %rsp; ret'
+for handed in 'mov %rsp, (%rdi); mov (%rdi), %rax' 'push %rsp; pop %rax' 'movq %rsp, %xmm0; movq %xmm0, %rax' 'mov %rdi, %rax; lock cmpxchg %rsp, (%rdi); mov (%rdi), %rax' \
+  'xor %eax, %eax; cmove %rsp, %rax'; do
+  check kept "by its address, of $handed" "$handed; addq \$64, (%rax); ret"
+  check dropped "of a deeper place, of $handed" "sub \$24, %rsp; $handed; addq \$64, (%rax); add \$24, %rsp; ret"
+done
 check kept "in a block of its own" 'sub $24, %rsp; test %rdi, %rdi; je 1f; add $24, %rsp; ret; 1: mov %rdi, 24(%rsp); add $24, %rsp; ret'
 check kept "after a jump back" 'sub $8, %rsp; jmp 2f; 1: ret; 2: mov %rdi, (%rsp); jmp 1b'
 check kept "pushed, then a jump" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; jmp helper; 1: ret'
@@ -77,6 +82,12 @@ check kept "its caller's" 'call writes; ret; .type writes, @function
   writes: lea hidden(%rip), %rax; mov %rax, 8(%rsp); ret'
 check kept "by the frame's address" 'push %rbp; mov %rsp, %rbp; mov %rbp, %rdi; call writes; pop %rbp; ret; .type writes, @function
   writes: lea hidden(%rip), %rax; mov %rax, 8(%rdi); ret'
+for handed in 'mov %rbp, (%rdi)' 'push %rbp; pop %rax; xchg %rax, (%rdi)' 'xchg %rbp, (%rdi); mov (%rdi), %rbp' 'movq %rbp, %xmm0; movups %xmm0, (%rdi)' \
+  'xor %rbp, (%rdi)' 'xor %eax, %eax; or %rbp, %rax; xchg %rax, (%rdi)'; do
+  check kept "by the frame's address in memory, of $handed" "push %rbp; mov %rsp, %rbp; $handed; call writes; pop %rbp; ret; .type writes, @function
+    writes: lea hidden(%rip), %rax; mov (%rdi), %rcx; mov %rax, 8(%rcx); ret"
+  check dropped "of a value in memory, of $handed" "push %rbp; mov %rsi, %rbp; $handed; pop %rbp; ret"
+done
 check kept "its caller's, by the frame pointer" 'push %rbp; mov %rsp, %rbp; call writes; pop %rbp; ret; .type writes, @function
   writes: push %rbp; mov %rsp, %rbp; lea hidden(%rip), %rax; mov (%rbp), %rcx; mov %rax, 8(%rcx); pop %rbp; ret'
 check kept "by 32 bytes at a distance that is given in units" 'sub $56, %rsp; vmovups %ymm16, 32(%rsp); add $56, %rsp; ret'

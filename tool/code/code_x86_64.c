@@ -403,6 +403,49 @@ static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
     set_operands(encoded, stack);
 }
 
+/* Whether an instruction reads one of the two registers to put it into memory, or to make another
+ * value of it. A sum is at a computed distance, and moves between registers are set_move's. */
+static bool hands(const struct encoded *encoded, ZydisRegister name, int number) {
+  const ZydisDecodedInstruction *raw = &encoded->raw;
+  const bool has_constant = raw->raw.imm[0].size > 0;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  bool is_read = false;
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
+    return raw->opcode == 0x89 && encoded->has_memory && encoded->other == number &&
+           raw->operand_width == 64;
+  case ZYDIS_MNEMONIC_PUSH:
+    return !has_constant && (encoded->operand == number || encoded->in_opcode == number);
+  case ZYDIS_MNEMONIC_LEA:
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_CMP:
+  case ZYDIS_MNEMONIC_TEST:
+  case ZYDIS_MNEMONIC_POP:
+    return false;
+  default:
+    break;
+  }
+  if (!may_name(encoded, number) ||
+      ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
+                                             raw->operand_count_visible)))
+    return false;
+  for (unsigned i = 0; i < raw->operand_count_visible; i++)
+    is_read |= is_register(&operands[i], name) &&
+               (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 &&
+               (raw->mnemonic == ZYDIS_MNEMONIC_XCHG ||
+                (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0);
+  return is_read;
+}
+
+/* There may be another pointer to the frame then. */
+static void set_handed(const struct encoded *encoded, struct code_stack *stack) {
+  const bool is_frame = hands(encoded, ZYDIS_REGISTER_RBP, RBP);
+  if (!is_frame && !hands(encoded, ZYDIS_REGISTER_RSP, RSP))
+    return;
+  stack->handed = is_frame ? CODE_FRAME_POINTER : CODE_STACK_POINTER;
+  stack->handed_size = is_frame ? 16 : 1;
+}
+
 /* ---- Registers ---- */
 
 static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
@@ -698,6 +741,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     written = written_registers(&encoded, &instruction->parts);
     instruction->stack.loses_frame = (written & bit(RBP)) != 0;
     set_stack(&encoded, &instruction->stack);
+    set_handed(&encoded, &instruction->stack);
     set_preserved(raw, written, instruction);
     if (instruction->stack.copy == CODE_STACK_POINTER)
       instruction->stack.loses_frame = false;
