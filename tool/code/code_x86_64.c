@@ -410,6 +410,8 @@ static bool hands(const struct encoded *encoded, ZydisRegister name, int number)
   const bool has_constant = raw->raw.imm[0].size > 0;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   bool is_read = false;
+  if (!may_name(encoded, number))
+    return false;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
     return raw->opcode == 0x89 && encoded->has_memory && encoded->other == number &&
@@ -425,8 +427,7 @@ static bool hands(const struct encoded *encoded, ZydisRegister name, int number)
   default:
     break;
   }
-  if (!may_name(encoded, number) ||
-      ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
                                              raw->operand_count_visible)))
     return false;
   for (unsigned i = 0; i < raw->operand_count_visible; i++)
