@@ -96,6 +96,7 @@ check_riscv64() {
   check kept "a sum" 'addi ra, ra, 64; ret'
   check kept "by a register" 'addi t0, ra, 64; jr t0'
   check kept "a return with a distance" 'jr 64(ra)'
+  for way in 2 0x102 0x302 0x702 0x7b2; do check kept "of a trap, $way" ".insn i 0x73, 0, x0, x0, $way; ret"; done
   check kept "read and called" "$save; addi t1, ra, 64; jalr t1; $load; ret"
   check kept "stored over" "$save; sd a0, 8(sp); $load; ret"
   check kept "stored over by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; sd a0, -8(s0); ld s0, 0(sp); $load; ret"

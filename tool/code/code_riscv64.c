@@ -383,9 +383,12 @@ static void decode_jump(struct code_instruction *instruction, const struct field
 }
 
 static void decode_system(struct code_instruction *instruction, const struct fields *fields) {
-  enum { EBREAK = 1 };
-  if (fields->function == 0 && fields->to == ZERO && fields->constant == EBREAK)
+  enum { EBREAK = 1, URET = 0x002, SRET = 0x102, MRET = 0x302, MNRET = 0x702, DRET = 0x7b2 };
+  const int64_t called = fields->function == 0 && fields->to == ZERO ? fields->constant : 0;
+  if (called == EBREAK)
     instruction->kind = CODE_STOP;
+  else if (called == URET || called == SRET || called == MRET || called == MNRET || called == DRET)
+    instruction->kind = CODE_INVALID; /* they go to an address in a control register */
   instruction->parts.reads = fields->function < 4 ? bit(fields->first) : 0;
   if (fields->function == 0)
     instruction->parts.may_write = bit(A0); /* a system call's result */
