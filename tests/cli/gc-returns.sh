@@ -161,8 +161,15 @@ check_middle dropped "with the same, after another's return" 'jmp 2f' 'mov $1, %
 check kept "pushed inside an instruction" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; ret'
 check kept "pushed inside an instruction, before padding" 'lea hidden(%rip), %rax; test %edi, %edi; jne 1f + 4; 1: mov $0x50000000, %eax; nop; ret'
 
-# Code inside the last instruction, a jump back, goes on past the function's end.
-make_odd 'test %edi, %edi; jne 2f + 1; 1: mov $1, %eax; ret; .skip 0x6e - (. - 1b), 0x90; 2: .byte 0xeb, 0x90' \
-  '.type next, @function; next: call hidden; ret; .size next, . - next' '' 'call collect; ret'
-link_with lld app managed.o native.o main.o odd.o
-expect_verdict kept app managed_no_call --gc-entry=collect
+# Past the function's end, where the last instruction is a return: from code inside a jump, from padding, and from a label there.
+while IFS='|' read -r name code; do
+  make_odd "$code" '.type next, @function; next: call hidden; ret; .size next, . - next' '' 'call collect; ret'
+  link_with lld app managed.o native.o main.o odd.o
+  echo "$name"
+  expect_verdict kept app managed_no_call --gc-entry=collect
+done <<'END'
+inside a jump|test %edi, %edi; jne 2f + 1; 1: mov $1, %eax; ret; .skip 0x6e - (. - 1b), 0x90; 2: .byte 0xeb, 0x90
+padding|test %edi, %edi; jne 1f; ret; 1: nop
+inside padding|test %edi, %edi; jne 1f + 1; ret; 1: nopw (%rax)
+a label in padding|lea 1f(%rip), %rax; test %edi, %edi; jne 2f; ret; 2: jmp *%rax; 1: nop
+END

@@ -27,6 +27,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A place in the function where control may come, by a jump or by its address. */
+struct target {
+  uint64_t address;
+  bool is_jumps; /* a direct jump goes there */
+};
+
 /* A pointer that is called was loaded at an address. */
 struct load {
   uint64_t at;
@@ -38,7 +44,7 @@ struct sweep {
   uint32_t function;
   uint64_t start, end;
 
-  uint64_t *targets; /* of jumps within the function, to be compared with its instructions */
+  struct target *targets; /* to be compared with the function's instructions */
   size_t target_count, target_capacity;
 
   struct endings endings;
@@ -56,8 +62,9 @@ static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
   (void)ARRAY_ADD(sweep->loads, sweep->load_count, sweep->load_capacity, (struct load){at, call});
 }
 
-static void add_target(struct sweep *sweep, uint64_t address) {
-  (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity, address);
+static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
+  (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity,
+                  (struct target){address, is_jumps});
 }
 
 /* Control may come to the middle of another function as if to its start. Parts of functions, and the
@@ -109,7 +116,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
                        uint64_t target) {
   struct call_graph *graph = sweep->builder->graph;
   if (target - sweep->start < sweep->end - sweep->start) {
-    add_target(sweep, target);
+    add_target(sweep, target, true);
     if (instruction->kind == CODE_CALL)
       add_call(sweep, at, instruction, sweep->function, direct_kind(instruction));
     else if (is_through(instruction))
@@ -176,7 +183,7 @@ static void note_named(struct sweep *sweep, uint64_t address) {
     return;
   const uint64_t into = address - sweep->start;
   if (into != 0 && into < sweep->end - sweep->start)
-    add_target(sweep, address);
+    add_target(sweep, address, false);
   function->names_code |= into - 1 >= sweep->end - sweep->start - 1;
   sweep->names_code = true;
 }
@@ -294,6 +301,7 @@ static void open_upper(void *context, uint64_t upper) {
 /* Where decoding has come to in a function, in the order of addresses, besides padding. */
 struct course {
   enum code_kind last;
+  uint64_t end;       /* after the last instruction */
   uint32_t last_call; /* index into calls, plus 1: of the last instruction, if that is a call */
   uint32_t code;      /* registers that may hold an address of code that is named here */
   uint32_t loaded;    /* registers that hold words of memory, loaded since the last jump to here */
@@ -392,6 +400,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   note_pointer(sweep, at, course, instruction, calls);
   function->uses_code |= follow_registers(sweep, course, instruction);
   course->last = instruction->kind;
+  course->end = at + instruction->length;
   course->last_call = graph->call_count > calls ? calls + 1 : 0;
 }
 
@@ -447,17 +456,36 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
   return at >= sweep->end;
 }
 
+static int compare_targets(const void *a, const void *b) {
+  const struct target *x = a, *y = b;
+  ORDER_BY(x, y, address)
+  return 0;
+}
+
 /* If a jump enters between a load and the call, the pointer may be another one there. */
 static void check_loads(const struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
   if (sweep->load_count > 0 && sweep->target_count > 0)
-    qsort(sweep->targets, sweep->target_count, sizeof *sweep->targets, bits_compare_words);
+    qsort(sweep->targets, sweep->target_count, sizeof *sweep->targets, compare_targets);
   for (size_t i = 0; i < sweep->load_count; i++) {
     const struct load *load = &sweep->loads[i];
-    const size_t next = search_words_below(sweep->targets, sweep->target_count, load->at + 1);
-    if (next < sweep->target_count && sweep->targets[next] <= calls[load->call].at)
+    const size_t next = SEARCH_UP_TO(sweep->targets, sweep->target_count, address, load->at);
+    if (next < sweep->target_count && sweep->targets[next].address <= calls[load->call].at)
       calls[load->call].is_loaded = false;
   }
+}
+
+/* Decodes from a target on, if it is inside an instruction. Returns whether control may pass the
+ * function's end from there, after instructions, or from padding behind all of them. An address inside
+ * a padding instruction there is a bound, as of `f - 1`. */
+static bool runs_on_from(struct sweep *sweep, const struct target *target, uint64_t code_end) {
+  const struct area *area = areas_find(&sweep->builder->graph->areas, target->address);
+  const bool is_behind = target->address >= code_end;
+  const bool is_step = area_is_marked(area, MARK_INSTRUCTION, target->address);
+  struct course side = {.last = CODE_OTHER};
+  const bool comes_to_end = decode_from(sweep, target->address, &side);
+  const bool runs_on = comes_to_end ? !code_ends(side.last) : is_behind;
+  return runs_on && (target->is_jumps || !is_behind || is_step);
 }
 
 static void sweep_function(struct sweep *sweep, uint32_t number) {
@@ -478,8 +506,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->endings.runs_on[number] = code_ends(course.last) ? ENDS : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    struct course side = {.last = CODE_OTHER};
-    if (decode_from(sweep, sweep->targets[i], &side) && !code_ends(side.last)) {
+    const struct target target = sweep->targets[i];
+    if (runs_on_from(sweep, &target, course.end)) {
       sweep->endings.runs_on[number] = RUNS_ON;
       sweep->endings.last_calls[number] = 0;
     }
