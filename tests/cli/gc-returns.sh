@@ -173,3 +173,8 @@ padding|test %edi, %edi; jne 1f; ret; 1: nop
 inside padding|test %edi, %edi; jne 1f + 1; ret; 1: nopw (%rax)
 a label in padding|lea 1f(%rip), %rax; test %edi, %edi; jne 2f; ret; 2: jmp *%rax; 1: nop
 END
+
+make_odd 'jmp 1f' '.type other, @function; other: mov $1, %eax; ret; 1: nop; .size other, . - other
+  .type next, @function; next: call hidden; ret; .size next, . - next' '' 'call collect; ret'
+link_with lld app managed.o native.o main.o odd.o
+expect_verdict kept app managed_no_call --gc-entry=collect

@@ -46,6 +46,9 @@ struct sweep {
 
   struct target *targets; /* to be compared with the function's instructions */
   size_t target_count, target_capacity;
+  uint64_t *code_ends; /* by function: after its last instruction, besides padding */
+  uint64_t *entered;   /* places in other functions that direct jumps and calls enter */
+  size_t entered_count, entered_capacity;
 
   struct endings endings;
   struct returns returns;
@@ -128,10 +131,13 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     add_call(sweep, at, instruction, graph_anything(graph), CALL_INDIRECT);
     return;
   }
-  if (graph->functions[function].address != target && instruction->kind == CODE_CALL)
-    enter_at(sweep, function, target);
-  else if (graph->functions[function].address != target)
-    graph_add_landing(sweep->builder, target);
+  if (graph->functions[function].address != target) {
+    (void)ARRAY_ADD(sweep->entered, sweep->entered_count, sweep->entered_capacity, target);
+    if (instruction->kind == CODE_CALL)
+      enter_at(sweep, function, target);
+    else
+      graph_add_landing(sweep->builder, target);
+  }
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
 
@@ -505,6 +511,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   (void)decode_from(sweep, sweep->start, &course);
   sweep->endings.runs_on[number] = code_ends(course.last) ? ENDS : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
+  sweep->code_ends[number] = course.end;
   for (size_t i = 0; i < sweep->target_count; i++) {
     const struct target target = sweep->targets[i];
     if (runs_on_from(sweep, &target, course.end)) {
@@ -526,6 +533,17 @@ static void check_landings(const struct graph_builder *builder) {
     const struct area *area = areas_find(&graph->areas, address);
     const uint32_t function = call_graph_function(graph, address);
     graph->functions[function].is_undecodable |= !area_is_marked(area, MARK_INSTRUCTION, address);
+  }
+}
+
+/* Control passes the end of a function whose padding another one enters. */
+static void pass_ends(struct sweep *sweep) {
+  for (size_t i = 0; i < sweep->entered_count; i++) {
+    const uint32_t function = call_graph_function(sweep->builder->graph, sweep->entered[i]);
+    if (sweep->entered[i] < sweep->code_ends[function])
+      continue;
+    sweep->endings.runs_on[function] = RUNS_ON;
+    sweep->endings.last_calls[function] = 0;
   }
 }
 
@@ -583,6 +601,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   struct sweep sweep = {
       .builder = builder,
       .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
+      .code_ends = calloc((size_t)graph->function_count + 1, sizeof *sweep.code_ends),
       .parts = graph_parts(builder),
   };
   find_parts(&sweep, image);
@@ -592,10 +611,13 @@ void sweep(struct graph_builder *builder, const struct image *image) {
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
   check_landings(builder);
+  pass_ends(&sweep);
   returns_settle(&sweep.returns, &sweep.endings);
   endings_settle(&sweep.endings);
   returns_close(&sweep.returns);
   free(sweep.targets);
+  free(sweep.entered);
+  free(sweep.code_ends);
   free(sweep.loads);
   free(sweep.is_part);
 }
