@@ -450,8 +450,7 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
       builder->graph->functions[sweep->function].is_undecodable = true;
     if (instruction->kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
-    else
-      area_mark(area, MARK_INSTRUCTION, at);
+    area_mark(area, MARK_INSTRUCTION, at); /* an invalid one, too: each place has one step */
     instruction->address = at;
     unit_put(&sweep->returns.unit);
     add_instruction(sweep, at, instruction, course);
