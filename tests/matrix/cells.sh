@@ -97,10 +97,9 @@ choose_variant() { # VARIANT LINKER
 
 # Links raw/app, and for a library raw/libmanaged.so, with the managed code; with LTO all code.
 link_cell() { # LINKER KIND PROGRAM
-  local driver
-  choose_driver "$1"
-  # Clang names its plug-in for link-time optimization.
-  [[ $main != *.lto.o ]] || driver=("$LLVM/bin/clang" "${clang_options[@]}" -fuse-ld="$1" -Wno-unused-command-line-argument)
+  local driver compiler=
+  [[ $main != *.lto.o ]] || compiler=clang
+  choose_driver "$1" "$compiler"
   if [[ $2 != library ]]; then
     "${driver[@]}" "${kind_options[@]}" "${options[@]}" -o raw/app "$main" "../$3$suffix"
     return
