@@ -26,6 +26,11 @@ void endings_open(struct endings *endings, struct graph_builder *builder) {
       .runs_on = calloc(count, sizeof *endings->runs_on)};
 }
 
+void endings_run_on(struct endings *endings, uint32_t function) {
+  endings->runs_on[function] = RUNS_ON;
+  endings->last_calls[function] = 0;
+}
+
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call) {
   (void)ARRAY_ADD(endings->doubts, endings->doubt_count, endings->doubt_capacity,
                   (struct doubt){function, call});

@@ -25,6 +25,8 @@ struct endings {
 };
 
 void endings_open(struct endings *endings, struct graph_builder *builder);
+/* Control certainly passes a function's end. */
+void endings_run_on(struct endings *endings, uint32_t function);
 /* If the call returns, the function's returns may go anywhere. */
 void endings_doubt(struct endings *endings, uint32_t function, uint32_t call);
 /* Finds the functions that return, adds the calls of those that run on, and frees all. */

@@ -494,8 +494,8 @@ static void start_entries(struct returns *returns) {
     (void)unit_start(unit, returns->entries[i - 1].address);
 }
 
-/* Starts blocks at calls' targets within the function, and after a call if another way leads there, or
- * the call leads elsewhere. */
+/* Starts blocks at the targets of calls within the function, and after each call that has a landing pad,
+ * has its target within the function, or is followed by a block. */
 static void start_at_calls(struct returns *returns) {
   struct unit *unit = &returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */

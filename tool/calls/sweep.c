@@ -513,10 +513,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->code_ends[number] = course.end;
   for (size_t i = 0; i < sweep->target_count; i++) {
     const struct target target = sweep->targets[i];
-    if (runs_on_from(sweep, &target, course.end)) {
-      sweep->endings.runs_on[number] = RUNS_ON;
-      sweep->endings.last_calls[number] = 0;
-    }
+    if (runs_on_from(sweep, &target, course.end))
+      endings_run_on(&sweep->endings, number);
   }
   check_loads(sweep);
   returns_follow(&sweep->returns);
@@ -539,10 +537,8 @@ static void check_landings(const struct graph_builder *builder) {
 static void pass_ends(struct sweep *sweep) {
   for (size_t i = 0; i < sweep->entered_count; i++) {
     const uint32_t function = call_graph_function(sweep->builder->graph, sweep->entered[i]);
-    if (sweep->entered[i] < sweep->code_ends[function])
-      continue;
-    sweep->endings.runs_on[function] = RUNS_ON;
-    sweep->endings.last_calls[function] = 0;
+    if (sweep->entered[i] >= sweep->code_ends[function])
+      endings_run_on(&sweep->endings, function);
   }
 }
 
