@@ -200,21 +200,16 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
 
 const char *debug_info_missing(const struct debug_info *info) { return info->missing; }
 
-static int compare_numbers(const void *a, const void *b) {
-  const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return x < y ? -1 : x > y;
-}
-
 void debug_info_read(struct debug_info *info, const uint64_t *addresses, size_t count) {
-  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+  uint64_t *numbers = calloc(count + 1, sizeof *numbers);
   size_t wanted = 0;
   for (size_t i = 0; i < count; i++) {
     const uint32_t number = spans_find(&info->spans, addresses[i]);
     if (number != SPANS_NONE && !info->units[number].is_loaded)
       numbers[wanted++] = number;
   }
-  qsort(numbers, wanted, sizeof *numbers, compare_numbers);
-  if (wanted > 0 && (size_t)numbers[0] + 1 < info->gone)
+  wanted = array_sort_words(numbers, wanted);
+  if (wanted > 0 && numbers[0] + 1 < info->gone)
     go_back(info);
   for (size_t i = 0; i < wanted; i++)
     read_unit(info, &info->units[numbers[i]]);
