@@ -117,6 +117,15 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
  * file lacks them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
+/* The address sanitizer forbids reads between variables: with it, raw_search.c reads files. */
+#ifdef __SANITIZE_ADDRESS__
+enum { IS_SANITIZED = 1 };
+#elif defined __has_feature
+enum { IS_SANITIZED = __has_feature(address_sanitizer) };
+#else
+enum { IS_SANITIZED = 0 };
+#endif
+
 /* raw_search.c. False if a loaded module is certain to have none, even with its file unread. */
 bool raw_may_be_there(const struct elf_image *image);
 

@@ -208,15 +208,6 @@ static bool has_like_map(struct looker *looker, const Elf64_Phdr *segment) {
   return false;
 }
 
-/* The address sanitizer forbids reads between variables: with it, files are read. */
-#ifdef __SANITIZE_ADDRESS__
-enum { IS_SANITIZED = 1 };
-#elif defined __has_feature
-enum { IS_SANITIZED = __has_feature(address_sanitizer) };
-#else
-enum { IS_SANITIZED = 0 };
-#endif
-
 bool raw_may_be_there(const struct elf_image *image) {
   struct looker looker = {image, SCANS};
   uint64_t value;

@@ -99,15 +99,6 @@ static void add_relocation(uint64_t address, uint64_t addend) {
 
 /* ---- Where memory proves that there is none ---- */
 
-/* The address sanitizer forbids the reads. */
-#ifdef __SANITIZE_ADDRESS__
-enum { IS_SANITIZED = 1 };
-#elif defined __has_feature
-enum { IS_SANITIZED = __has_feature(address_sanitizer) };
-#else
-enum { IS_SANITIZED = 0 };
-#endif
-
 static void check_may_be_there(bool expected, const char *name) {
   const struct elf_image image = image_of();
   ck_assert_msg(raw_may_be_there(&image) == (expected || IS_SANITIZED), "%s", name);
