@@ -59,6 +59,7 @@
 #include "tool/calls/areas.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/linkage.h"
+#include "tool/code/decoder.h"
 #include "tool/code/parts.h"
 #include "tool/image/image.h"
 #include "tool/image/names.h"
@@ -227,7 +228,8 @@ struct landing_pad {
 
 struct graph_builder {
   struct call_graph *graph;
-  const struct code_architecture *architecture;
+  struct decoder decoder;
+  const struct code_architecture *architecture; /* the decoder's */
   size_t call_capacity;
   struct call *later; /* to be merged into `calls`, which has those of all functions already */
   size_t later_count, later_capacity;

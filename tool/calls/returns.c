@@ -198,7 +198,7 @@ static bool follow_helper(struct returns *returns, const struct code_instruction
   const struct helper_code code = {&returns->builder->graph->areas, bytes_at};
   if (!may_be_helped(returns, state, transfer))
     return false;
-  const size_t count = helper_read(unit->architecture, &unit->parts, &code, transfer,
+  const size_t count = helper_read(unit->decoder, &unit->parts, &code, transfer,
                                    state->link_copies != 0, instructions);
   if (transfer->stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
     return false;
@@ -450,7 +450,7 @@ void returns_open(struct returns *returns, struct graph_builder *builder, const 
       .builder = builder,
       .is_part = is_part,
       .verdicts = calloc((size_t)builder->graph->function_count + 1, sizeof *returns->verdicts),
-      .unit = unit_open(builder->architecture, &parts)};
+      .unit = unit_open(&builder->decoder, &parts)};
 }
 
 void returns_close(struct returns *returns) {

@@ -435,7 +435,7 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     const uint8_t *bytes = area->bytes + (at - area->address);
     if (instruction == NULL)
       return true;
-    builder->architecture->decode(bytes, area->address + area->size - at, at, instruction);
+    decoder_read(&builder->decoder, bytes, area->address + area->size - at, at, instruction);
     if (instruction->length > sweep->end - at) { /* the next function starts inside */
       if (instruction->kind == CODE_PADDING)
         return true;

@@ -33,7 +33,7 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
   const struct parts parts = graph_parts(builder);
   return (struct value_flow){
       .builder = builder,
-      .unit = unit_open(builder->architecture, &parts),
+      .unit = unit_open(&builder->decoder, &parts),
       .left_in_all = graph->code_size * STEPS_PER_BYTE + STEPS_LEAST,
       .slots.is_fixed = graph->linkage.is_fixed,
       .slots.start = graph->code_start,

@@ -162,6 +162,7 @@ struct code_instruction {
   uint8_t constant_count;
   bool has_reference;
   bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
+  bool is_relative; /* the target or the reference is at a distance from the instruction */
   bool is_wide;     /* the last constant has 64 bits */
   uint8_t effect;   /* enum code_effect */
   uint32_t named;   /* the registers that it names, also for memory: a bit each */
@@ -287,6 +288,7 @@ struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
   bool has_link; /* calls leave the return address in a register */
+  bool is_slow;  /* decoding is: see decoder.h */
   /* Addresses have two parts: the range of the rest, which is added to the upper one. Both 0: they
    * are whole. */
   int16_t lowest, highest;

@@ -716,6 +716,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->length = raw->length;
   instruction->kind = (uint8_t)kind_of(raw);
   instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+  instruction->is_relative = encoded.is_relative || raw->raw.imm[0].is_relative;
   switch (instruction->kind) {
   case CODE_PADDING:
     return;
@@ -1122,6 +1123,7 @@ static const struct code_relocation_type relocations[] = {
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
+    .is_slow = true,
     .lost = CLOBBERED,
     .result = RAX,
     .in_sets = {RBP, RBX, R12, R12 + 1, R12 + 2, R12 + 3},

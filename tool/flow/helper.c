@@ -39,9 +39,10 @@ static bool is_frames(const struct code_instruction *instruction) {
          stack->handed != CODE_NO_BASE || stack->changes != 0;
 }
 
-size_t helper_read(const struct code_architecture *architecture, const struct parts *parts,
+size_t helper_read(const struct decoder *decoder, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
                    bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]) {
+  const struct code_architecture *architecture = decoder->architecture;
   const uint32_t link = (uint32_t)1 << architecture->link_register;
   const bool is_call = transfer->kind == CODE_CALL;
   const bool by_link = is_call && transfer->stack.link == CODE_LINK_CALLED;
@@ -59,7 +60,7 @@ size_t helper_read(const struct code_architecture *architecture, const struct pa
     const uint64_t size = code->bytes_at(code->context, at, &bytes);
     if (size == 0)
       return 0;
-    architecture->decode(bytes, size, at, instruction);
+    decoder_read(decoder, bytes, size, at, instruction);
     if (architecture->highest != 0)
       (void)parts_follow(&straight, instruction, NULL, NULL);
     if (is_end(instruction, transfer, by_link))

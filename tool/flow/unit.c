@@ -6,8 +6,8 @@
 
 #define SIZE_LIMIT (1u << 31)
 
-struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts) {
-  return (struct unit){.architecture = architecture, .parts = *parts};
+struct unit unit_open(const struct decoder *decoder, const struct parts *parts) {
+  return (struct unit){.decoder = decoder, .architecture = decoder->architecture, .parts = *parts};
 }
 
 void unit_close(struct unit *unit) {
@@ -73,7 +73,7 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
     struct code_instruction *instruction = unit_next(unit);
     if (instruction == NULL)
       return false;
-    unit->architecture->decode(range->bytes + (at - range->start), end - at, at, instruction);
+    decoder_read(unit->decoder, range->bytes + (at - range->start), end - at, at, instruction);
     instruction->address = at;
     if (unit->architecture->highest != 0)
       (void)parts_follow(&parts, instruction, NULL, NULL);

@@ -21,6 +21,7 @@
 #ifndef STACKPACK_UNIT_H
 #define STACKPACK_UNIT_H
 
+#include "tool/code/decoder.h"
 #include "tool/code/parts.h"
 #include "tool/flow/state.h"
 #include "tool/flow/waiting.h"
@@ -47,8 +48,9 @@ struct unit_range {
 };
 
 struct unit {
-  const struct code_architecture *architecture;
-  struct parts parts; /* as at an entry from elsewhere */
+  const struct decoder *decoder;
+  const struct code_architecture *architecture; /* the decoder's */
+  struct parts parts;                           /* as at an entry from elsewhere */
   struct unit_range *ranges;
   struct unit_step *steps;
   uint32_t *step_at; /* by place: the step there, plus 1 */
@@ -69,8 +71,8 @@ struct unit_hooks {
                 const struct state *state);
 };
 
-/* An empty unit. `parts` describes the file. */
-struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts);
+/* An empty unit. `parts` describes the file; the decoder must outlive the unit. */
+struct unit unit_open(const struct decoder *decoder, const struct parts *parts);
 void unit_close(struct unit *unit);
 
 /* Takes all code out again. */
