@@ -8,14 +8,13 @@
 
 enum { ADDRESS = 0x401000 };
 
-static struct unit open_unit(const struct decoder *decoder, const char *bytes, size_t size) {
-  struct unit unit = unit_open(decoder, &(struct parts){.is_fixed = true});
+static struct unit open_unit(uint16_t machine, const char *bytes, size_t size) {
+  struct unit unit = unit_open(code_architecture(machine), &(struct parts){.is_fixed = true});
   ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)bytes, size));
   return unit;
 }
 
-#define OPEN(machine, bytes)                                                                       \
-  open_unit(&(struct decoder){code_architecture(machine), NULL}, bytes, sizeof(bytes) - 1)
+#define OPEN(machine, bytes) open_unit(machine, bytes, sizeof(bytes) - 1)
 
 static const struct unit_step *step_at(const struct unit *unit, uint64_t offset) {
   return unit_step(unit, ADDRESS + offset);
@@ -104,8 +103,7 @@ TEST(a_range_after_a_cleared_one) {
 }
 
 TEST(a_unit_has_a_largest_size) {
-  struct unit unit =
-      unit_open(&(struct decoder){code_architecture(EM_X86_64), NULL}, &(struct parts){0});
+  struct unit unit = unit_open(code_architecture(EM_X86_64), &(struct parts){0});
   ck_assert(!unit_cover(&unit, ADDRESS, NULL, 1u << 31));
   ck_assert_uint_eq(unit.range_count, 0);
   unit_close(&unit);

@@ -291,9 +291,8 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   *graph = (struct call_graph){0};
   if (!check(image, problem))
     return false;
-  const struct code_architecture *architecture = code_architecture(image->header.e_machine);
-  struct graph_builder builder = {
-      .graph = graph, .decoder = decoder_open(architecture), .architecture = architecture};
+  struct graph_builder builder = {.graph = graph,
+                                  .architecture = code_architecture(image->header.e_machine)};
   names_open(&graph->names, image);
   const bool ok = linkage_open(&graph->linkage, image, problem) &&
                   areas_open(&graph->areas, image, raw, problem) &&
@@ -307,7 +306,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.untaken);
   code_ranges_free(&builder.tables);
   code_ranges_free(&builder.open);
-  decoder_close(&builder.decoder);
+  unit_close(&builder.unit);
   if (!ok)
     call_graph_close(graph);
   return ok;

@@ -59,8 +59,7 @@
 #include "tool/calls/areas.h"
 #include "tool/calls/leaf_functions.h"
 #include "tool/calls/linkage.h"
-#include "tool/code/decoder.h"
-#include "tool/code/parts.h"
+#include "tool/flow/unit.h"
 #include "tool/image/image.h"
 #include "tool/image/names.h"
 
@@ -228,8 +227,7 @@ struct landing_pad {
 
 struct graph_builder {
   struct call_graph *graph;
-  struct decoder decoder;
-  const struct code_architecture *architecture; /* the decoder's */
+  const struct code_architecture *architecture;
   size_t call_capacity;
   struct call *later; /* to be merged into `calls`, which has those of all functions already */
   size_t later_count, later_capacity;
@@ -242,8 +240,9 @@ struct graph_builder {
   struct code_ranges open;   /* any address in these may be made (parts.h); merged by escapes.c */
   /* By function: all from it up to this one are taken, so that ranges skip them; NULL: unused. */
   uint32_t *untaken;
-  uint64_t global; /* the global pointer's value; 0: unknown */
-  uint32_t lost;   /* registers that some function changes though calls preserve them */
+  struct unit unit; /* the code of the function that a step follows */
+  uint64_t global;  /* the global pointer's value; 0: unknown */
+  uint32_t lost;    /* registers that some function changes though calls preserve them */
   /* A function, or a word, from which others may make the address of any code, and call it;
    * or 0. */
   uint64_t hands_over;

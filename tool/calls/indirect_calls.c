@@ -52,7 +52,7 @@ static void resolve_word(const struct value_flow *flow, struct call *call,
 /* The step of a call by a pointer, or NULL. */
 static const struct unit_step *pointer_step(const struct value_flow *flow,
                                             const struct call *call) {
-  const struct unit_step *step = unit_step(&flow->unit, call->at);
+  const struct unit_step *step = unit_step(flow->unit, call->at);
   return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
                  step->instruction.kind != CODE_RETURN
              ? step
@@ -84,9 +84,9 @@ static bool is_made_straight(const struct value_flow *flow, const struct unit_st
                              bool has_unknown_jump) {
   uint8_t made = step->instruction.parts.from;
   for (; made < CODE_REGISTERS; step--) {
-    const bool is_first = step == &flow->unit.steps[flow->unit.blocks[step->block].first];
+    const bool is_first = step == &flow->unit->steps[flow->unit->blocks[step->block].first];
     if (is_first &&
-        (flow->blocks[step->block].is_entered || has_unknown_jump || step == flow->unit.steps ||
+        (flow->blocks[step->block].is_entered || has_unknown_jump || step == flow->unit->steps ||
          unit_after(&step[-1]) != step->instruction.address))
       return false;
     const struct code_parts *parts = &step[-1].instruction.parts;
@@ -109,7 +109,7 @@ static void doubt_registers(struct value_flow *flow) {
   const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
-    const struct unit_step *step = unit_step(&flow->unit, call->at);
+    const struct unit_step *step = unit_step(flow->unit, call->at);
     if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_unknown_jump)))
       lose_call(graph, call);
   }
@@ -149,7 +149,7 @@ static void resolve_calls(struct value_flow *flow) {
     const struct code_value jump = value_flow_value(flow, step, &state);
     const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
     const bool is_own =
-        value_flow_is_own_address(flow, jump) && unit_step(&flow->unit, jump.table) != NULL;
+        value_flow_is_own_address(flow, jump) && unit_step(flow->unit, jump.table) != NULL;
     if (is_word && !has_unknown_jump) {
       resolve_word(flow, call, jump);
       continue;

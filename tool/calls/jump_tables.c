@@ -91,7 +91,7 @@ static enum entry_kind kind_of_entry(struct value_flow *flow, const struct area 
   if (!value_flow_spend(flow, 1) ||
       !jump_table_entry(flow->builder->graph, area, table, n, &target))
     return ENTRY_NONE;
-  if (unit_step(&flow->unit, target) != NULL)
+  if (unit_step(flow->unit, target) != NULL)
     return ENTRY_OWN;
   return area_is_marked(areas_find(areas, target), MARK_FUNCTION, target) ? ENTRY_START
                                                                           : ENTRY_NONE;
@@ -204,7 +204,7 @@ static void resolve_entries(struct value_flow *flow, struct call *call, struct c
   for (int64_t n = found->extent.first; n < found->extent.end; n++) {
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;
-    const struct unit_step *step = unit_step(&flow->unit, target);
+    const struct unit_step *step = unit_step(flow->unit, target);
     const uint64_t address = table.table + (uint64_t)n * table.size;
     const bool is_used =
         area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address);

@@ -77,7 +77,7 @@ static bool note_registrar(struct graph_builder *builder, uint32_t function,
 /* Notes the function that a call calls or registers, if its value is resolved. */
 static void note_call(struct value_flow *flow, struct call *call, struct leaf_callback what) {
   struct graph_builder *builder = flow->builder;
-  const struct unit_step *step = unit_step(&flow->unit, call->at);
+  const struct unit_step *step = unit_step(flow->unit, call->at);
   struct code_state state;
   if (step == NULL)
     return;

@@ -90,7 +90,7 @@ static void enter_landing(struct returns *returns, uint64_t at, const struct sta
   if (pad->landing - returns->start >= returns->size)
     enter(returns, pad->landing, state);
   else
-    enter_inside(&returns->unit, pad->landing, state, false);
+    enter_inside(returns->unit, pad->landing, state, false);
 }
 
 /* ---- Uses of the stack ---- */
@@ -135,7 +135,7 @@ static void judge_memory(struct returns *returns, uint64_t at, const struct stat
     add_handed(returns, &uses->handed);
   if (!use->is_known || use->size == 0 || use->is_read || use->is_address)
     return;
-  if (use->at + use->size > (returns->unit.architecture->has_link ? 0 : WORD))
+  if (use->at + use->size > (returns->unit->architecture->has_link ? 0 : WORD))
     add_odd(returns, at);
   const uint32_t saved = after->stored & ~(uint32_t)before->stored;
   if ((saved >> KEPT_FRAME & 1) != 0)
@@ -193,12 +193,12 @@ static bool moves_stack(const struct code_instruction *instructions, size_t coun
 /* Follows a helper, if control goes to one. */
 static bool follow_helper(struct returns *returns, const struct code_instruction *transfer,
                           struct state *state) {
-  const struct unit *unit = &returns->unit;
+  const struct unit *unit = returns->unit;
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
   const struct helper_code code = {&returns->builder->graph->areas, bytes_at};
   if (!may_be_helped(returns, state, transfer))
     return false;
-  const size_t count = helper_read(unit->decoder, &unit->parts, &code, transfer,
+  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, transfer,
                                    state->link_copies != 0, instructions);
   if (transfer->stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
     return false;
@@ -284,7 +284,7 @@ static bool has_unseen(const struct unit *unit) {
 
 /* The join of the states at all computed jumps; false if there are none. */
 static bool find_jumps(struct returns *returns, struct state *jumped) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   const struct unit_hooks hooks = hooks_of(returns);
   bool has_one = false;
   for (uint32_t i = 0; i < unit->block_count; i++) {
@@ -307,7 +307,8 @@ static struct state unseen_state(struct returns *returns) {
   struct state state = nothing;
   if (find_jumps(returns, &state))
     return state;
-  return returns->is_part[returns->function] ? nothing : state_at_start(returns->unit.architecture);
+  return returns->is_part[returns->function] ? nothing
+                                             : state_at_start(returns->unit->architecture);
 }
 
 static bool is_landing(const struct returns *returns, uint64_t address) {
@@ -318,7 +319,7 @@ static bool is_landing(const struct returns *returns, uint64_t address) {
 
 /* Enters such code, until the states at computed jumps stay. */
 static void enter_unseen(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   const struct unit_hooks hooks = hooks_of(returns);
   struct state known = unseen_state(returns);
   if (!array_make_room((void **)&returns->is_unseen, &returns->unseen_capacity, unit->block_count,
@@ -350,7 +351,7 @@ static void note_lost(struct returns *returns, const struct state *state) {
 
 /* A return, or another function's. */
 static void judge_return(struct returns *returns, uint64_t at, const struct state *state) {
-  if (!state_is_level(state, returns->unit.architecture))
+  if (!state_is_level(state, returns->unit->architecture))
     add_odd(returns, at);
   note_lost(returns, state);
 }
@@ -378,7 +379,7 @@ static void judge_jump(struct returns *returns, const struct code_instruction *i
 /* Calls of a part leave it another stack. */
 static void judge_call(struct returns *returns, const struct unit_step *step,
                        const struct state *after) {
-  const struct unit *unit = &returns->unit;
+  const struct unit *unit = returns->unit;
   const uint32_t to = target_function(returns, &step->instruction);
   const bool is_last = step == &unit->steps[unit->blocks[step->block].end - 1];
   const struct unit_step *next = is_last ? after_call(unit, step) : NULL;
@@ -402,7 +403,7 @@ static void judge_end(struct returns *returns, const struct state *state) {
     return;
   }
   returns->verdicts[returns->function].runs_oddly |=
-      !state_is_level(state, returns->unit.architecture);
+      !state_is_level(state, returns->unit->architecture);
   note_lost(returns, state);
 }
 
@@ -425,7 +426,7 @@ static void judge(void *context, const struct unit_step *step, const struct stat
 }
 
 static void judge_all(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   const struct unit_hooks hooks = hooks_of(returns);
   struct returns_verdict *verdict = &returns->verdicts[returns->function];
   verdict->is_odd = verdict->runs_oddly = verdict->reads_return = verdict->is_read_surely = false;
@@ -445,12 +446,11 @@ static void judge_all(struct returns *returns) {
 /* ---- Functions ---- */
 
 void returns_open(struct returns *returns, struct graph_builder *builder, const bool *is_part) {
-  const struct parts parts = graph_parts(builder);
   *returns = (struct returns){
       .builder = builder,
       .is_part = is_part,
       .verdicts = calloc((size_t)builder->graph->function_count + 1, sizeof *returns->verdicts),
-      .unit = unit_open(&builder->decoder, &parts)};
+      .unit = &builder->unit};
 }
 
 void returns_close(struct returns *returns) {
@@ -461,7 +461,6 @@ void returns_close(struct returns *returns) {
   free(returns->handed);
   waiting_free(&returns->waiting);
   intern_free(&returns->numbers);
-  unit_close(&returns->unit);
 }
 
 static const uint8_t *code_of(const struct returns *returns) {
@@ -474,17 +473,17 @@ static void open_function(struct returns *returns, uint32_t function) {
   returns->function = function;
   returns->start = of->address;
   returns->size = of->size;
-  unit_clear(&returns->unit);
+  unit_clear(returns->unit);
 }
 
 void returns_begin(struct returns *returns, uint32_t function) {
   open_function(returns, function);
-  (void)unit_cover(&returns->unit, returns->start, code_of(returns), returns->size);
+  (void)unit_cover(returns->unit, returns->start, code_of(returns), returns->size);
 }
 
 /* Starts blocks where control may come from elsewhere. */
 static void start_entries(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   const struct graph_builder *builder = returns->builder;
   for (size_t i = search_words_below(builder->pad_landings, builder->pad_count, returns->start);
        i < builder->pad_count && builder->pad_landings[i] - returns->start < returns->size; i++)
@@ -497,7 +496,7 @@ static void start_entries(struct returns *returns) {
 /* Starts blocks at the targets of calls within the function, and after each call that has a landing pad,
  * has its target within the function, or is followed by a block. */
 static void start_at_calls(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
     const struct code_instruction call = unit->steps[i].instruction;
     if (call.kind != CODE_CALL)
@@ -513,7 +512,7 @@ static void start_at_calls(struct returns *returns) {
 
 /* A call that ends a block leads to the code after it, besides padding (see guess). */
 static void start_after_calls(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) {
     const bool is_end = unit->steps[i].instruction.kind == CODE_CALL && unit_ends_block(unit, i);
     const struct unit_step *next = is_end ? after_call(unit, &unit->steps[i]) : NULL;
@@ -524,7 +523,7 @@ static void start_after_calls(struct returns *returns) {
 
 /* Starts all blocks: until no start decodes more instructions. */
 static void start_blocks(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   uint32_t count;
   start_entries(returns);
   do {
@@ -536,18 +535,18 @@ static void start_blocks(struct returns *returns) {
 }
 
 static void enter_function(struct returns *returns) {
-  const struct state start = state_at_start(returns->unit.architecture);
+  const struct state start = state_at_start(returns->unit->architecture);
   if (!returns->is_part[returns->function])
-    (void)unit_enter(&returns->unit, returns->start, &start, false);
+    (void)unit_enter(returns->unit, returns->start, &start, false);
   for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
        i = returns->entries[i - 1].next)
-    (void)unit_enter(&returns->unit, returns->entries[i - 1].address,
-                     &returns->entries[i - 1].state, false);
+    (void)unit_enter(returns->unit, returns->entries[i - 1].address, &returns->entries[i - 1].state,
+                     false);
 }
 
 /* Whether other functions enter this one in the middle, or may do so by what it jumps to. */
 static bool is_connected(const struct returns *returns) {
-  const struct unit *unit = &returns->unit;
+  const struct unit *unit = returns->unit;
   if (returns->is_part[returns->function] || returns->verdicts[returns->function].first_entry != 0)
     return true;
   for (uint32_t i = 0; i < unit->step_count; i++) {
@@ -561,7 +560,7 @@ static bool is_connected(const struct returns *returns) {
 
 /* Nothing is known anywhere: what the function leads to is final. */
 static void give_up(struct returns *returns) {
-  struct unit *unit = &returns->unit;
+  struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->block_count; i++)
     (void)unit_enter(unit, unit->steps[unit->blocks[i].first].instruction.address, &nothing, false);
 }
@@ -571,13 +570,13 @@ void returns_follow(struct returns *returns) {
   struct returns_verdict *verdict = &returns->verdicts[returns->function];
   verdict->times++;
   start_blocks(returns);
-  if (!unit_make_blocks(&returns->unit))
+  if (!unit_make_blocks(returns->unit))
     return;
   enter_function(returns);
   if (verdict->times > TIMES_MAX)
     give_up(returns);
-  unit_run(&returns->unit, &hooks, guess);
-  const bool is_unseen = has_unseen(&returns->unit);
+  unit_run(returns->unit, &hooks, guess);
+  const bool is_unseen = has_unseen(returns->unit);
   verdict->is_open = is_unseen && !returns->is_last_time && is_connected(returns);
   if (is_unseen && !verdict->is_open)
     enter_unseen(returns);
@@ -591,7 +590,7 @@ static void follow_waiting(struct returns *returns) {
     const uint32_t function = waiting_take(&returns->waiting);
     returns->verdicts[function].is_waiting = false;
     open_function(returns, function);
-    if (unit_add(&returns->unit, returns->start, code_of(returns), returns->size))
+    if (unit_add(returns->unit, returns->start, code_of(returns), returns->size))
       returns_follow(returns);
   }
 }

@@ -75,7 +75,7 @@ struct returns {
   struct graph_builder *builder;
   const bool *is_part; /* by function: its stack at the start differs from that at a call */
   struct returns_verdict *verdicts; /* by function */
-  struct unit unit;                 /* the code of the function that is followed */
+  struct unit *unit;                /* the code of the function that is followed */
   struct intern numbers;            /* of entries, by their addresses */
   struct returns_entry *entries;
   struct waiting waiting; /* functions */

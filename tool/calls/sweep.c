@@ -431,11 +431,12 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     parts_reset(&sweep->parts);
   course->code = course->loaded = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
-    struct code_instruction *instruction = unit_next(&sweep->returns.unit);
+    struct code_instruction *instruction = unit_next(sweep->returns.unit);
     const uint8_t *bytes = area->bytes + (at - area->address);
     if (instruction == NULL)
       return true;
-    decoder_read(&builder->decoder, bytes, area->address + area->size - at, at, instruction);
+    decoder_read(&sweep->returns.unit->decoder, bytes, area->address + area->size - at, at,
+                 instruction);
     if (instruction->length > sweep->end - at) { /* the next function starts inside */
       if (instruction->kind == CODE_PADDING)
         return true;
@@ -452,7 +453,7 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
       builder->graph->functions[sweep->function].is_undecodable = true;
     area_mark(area, MARK_INSTRUCTION, at); /* an invalid one, too: each place has one step */
     instruction->address = at;
-    unit_put(&sweep->returns.unit);
+    unit_put(sweep->returns.unit);
     add_instruction(sweep, at, instruction, course);
     at += instruction->length;
   }
@@ -599,6 +600,7 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       .code_ends = calloc((size_t)graph->function_count + 1, sizeof *sweep.code_ends),
       .parts = graph_parts(builder),
   };
+  builder->unit = unit_open(builder->architecture, &sweep.parts);
   find_parts(&sweep, image);
   endings_open(&sweep.endings, builder);
   returns_open(&sweep.returns, builder, sweep.is_part);

@@ -30,10 +30,9 @@ enum {
 
 struct value_flow value_flow_open(struct graph_builder *builder) {
   const struct call_graph *graph = builder->graph;
-  const struct parts parts = graph_parts(builder);
   return (struct value_flow){
       .builder = builder,
-      .unit = unit_open(&builder->decoder, &parts),
+      .unit = &builder->unit,
       .left_in_all = graph->code_size * STEPS_PER_BYTE + STEPS_LEAST,
       .slots.is_fixed = graph->linkage.is_fixed,
       .slots.start = graph->code_start,
@@ -43,7 +42,6 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
 }
 
 void value_flow_close(struct value_flow *flow) {
-  unit_close(&flow->unit);
   free(flow->blocks);
   free(flow->values);
   free(flow->named);
@@ -90,8 +88,8 @@ static void note_names(struct value_flow *flow, const struct code_instruction *i
 
 /* Notes the steps that were decoded since the last time. */
 static void note_steps(struct value_flow *flow) {
-  for (; flow->noted_count < flow->unit.step_count; flow->noted_count++) {
-    const struct code_instruction *instruction = &flow->unit.steps[flow->noted_count].instruction;
+  for (; flow->noted_count < flow->unit->step_count; flow->noted_count++) {
+    const struct code_instruction *instruction = &flow->unit->steps[flow->noted_count].instruction;
     note_stack(flow, &instruction->stack);
     note_names(flow, instruction);
   }
@@ -112,16 +110,16 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   flow->area = areas_find(&graph->areas, function->address);
   flow->noted_count = 0;
   flow->named_count = 0;
-  unit_clear(&flow->unit);
-  (void)unit_add(&flow->unit, flow->start, flow->area->bytes + (flow->start - flow->area->address),
+  unit_clear(flow->unit);
+  (void)unit_add(flow->unit, flow->start, flow->area->bytes + (flow->start - flow->area->address),
                  flow->size);
-  unit_start_targets(&flow->unit);
+  unit_start_targets(flow->unit);
   note_steps(flow);
   if (flow->table_count > 0)
     intern_free(&flow->table_numbers);
   flow->table_count = flow->table_value_count = 0;
   flow->round = 0;
-  flow->left = (uint64_t)flow->unit.step_count * STEPS_PER_INSTRUCTION;
+  flow->left = (uint64_t)flow->unit->step_count * STEPS_PER_INSTRUCTION;
   flow->left = flow->left < flow->left_in_all ? flow->left : flow->left_in_all;
 }
 
@@ -129,7 +127,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
 
 /* Starts a block at a step; between two of them, nothing starts: data may lead there by chance. */
 static void start_block(struct value_flow *flow, uint64_t address) {
-  struct unit_step *step = unit_step(&flow->unit, address);
+  struct unit_step *step = unit_step(flow->unit, address);
   if (step != NULL)
     step->is_start = true;
 }
@@ -167,18 +165,18 @@ static bool is_landing(const struct value_flow *flow, size_t number) {
 static void start_blocks(struct value_flow *flow) {
   for (size_t i = 0; i < flow->named_count; i++)
     start_blocks_of_table(flow, flow->named[i]);
-  for (uint32_t i = 0, size = 0; i < flow->unit.step_count; i++) {
-    size = flow->unit.steps[i].is_start || size == BLOCK_STEPS ? 0 : size;
-    flow->unit.steps[i].is_start |= size == 0;
-    size = unit_ends_block(&flow->unit, i) ? 0 : size + 1;
+  for (uint32_t i = 0, size = 0; i < flow->unit->step_count; i++) {
+    size = flow->unit->steps[i].is_start || size == BLOCK_STEPS ? 0 : size;
+    flow->unit->steps[i].is_start |= size == 0;
+    size = unit_ends_block(flow->unit, i) ? 0 : size + 1;
   }
 }
 
 static void make_blocks(struct value_flow *flow) {
   const size_t registers = flow->builder->architecture->register_count;
   start_blocks(flow);
-  (void)unit_make_blocks(&flow->unit);
-  const size_t count = flow->unit.block_count;
+  (void)unit_make_blocks(flow->unit);
+  const size_t count = flow->unit->block_count;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
   array_make_room((void **)&flow->values, &flow->values_capacity, count * registers,
                   sizeof *flow->values);
@@ -228,19 +226,19 @@ static bool join_values(const struct value_flow *flow, struct code_value *values
 
 /* Control may come to a block with a state. */
 static void enter_block(struct value_flow *flow, uint32_t number, const struct code_state *state) {
-  struct unit_block *block = &flow->unit.blocks[number];
+  struct unit_block *block = &flow->unit->blocks[number];
   const bool changed = join_values(flow, values_of(flow, number), block->is_reached, state);
   block->is_reached = true;
   if (changed)
-    unit_wait_for(&flow->unit, number);
+    unit_wait_for(flow->unit, number);
 }
 
 static void enter_address(struct value_flow *flow, uint64_t address,
                           const struct code_state *state) {
-  struct unit_step *step = unit_step(&flow->unit, address);
+  struct unit_step *step = unit_step(flow->unit, address);
   if (step == NULL)
     return;
-  flow->has_targets |= step != &flow->unit.steps[flow->unit.blocks[step->block].first];
+  flow->has_targets |= step != &flow->unit->steps[flow->unit->blocks[step->block].first];
   step->is_start = true;
   flow->blocks[step->block].is_entered = true;
   enter_block(flow, step->block, state);
@@ -321,22 +319,22 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
 }
 
 static void follow_block(struct value_flow *flow, uint32_t number) {
-  const struct unit_block *block = &flow->unit.blocks[number];
+  const struct unit_block *block = &flow->unit->blocks[number];
   struct code_state state = start_of(flow, number);
   struct code_value jump = {.kind = CODE_UNKNOWN};
   flow->slots.has_load = false;
   for (uint32_t i = block->first; i < block->end; i++) {
-    jump = follow_step(flow, &flow->unit.steps[i], &state);
-    note_sums(flow, &flow->unit.steps[i], &state);
+    jump = follow_step(flow, &flow->unit->steps[i], &state);
+    note_sums(flow, &flow->unit->steps[i], &state);
   }
   flow->blocks[number].has_load |= flow->slots.has_load;
-  const struct unit_step *last = &flow->unit.steps[block->end - 1];
+  const struct unit_step *last = &flow->unit->steps[block->end - 1];
   const bool goes = code_jumps(last->instruction.kind);
   if (goes && last->instruction.target_kind == CODE_DIRECT)
     enter_address(flow, last->instruction.target, &state);
   else if (last->instruction.kind == CODE_JUMP)
     enter_table(flow, jump, &state);
-  const struct unit_step *next = unit_step(&flow->unit, unit_after(last));
+  const struct unit_step *next = unit_step(flow->unit, unit_after(last));
   if (!code_ends(last->instruction.kind) && next != NULL)
     enter_block(flow, next->block, &state);
 }
@@ -344,7 +342,7 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
 /* Padding without a predecessor only aligns the next code. */
 static bool is_padding(const struct value_flow *flow, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
-    if (flow->unit.steps[i].instruction.kind != CODE_PADDING)
+    if (flow->unit->steps[i].instruction.kind != CODE_PADDING)
       return false;
   return true;
 }
@@ -352,9 +350,9 @@ static bool is_padding(const struct value_flow *flow, const struct unit_block *b
 /* A load from the stack may get a value that was stored since then. */
 static void load_again(struct value_flow *flow) {
   flow->slots.has_grown = false;
-  for (uint32_t i = 0; i < flow->unit.block_count; i++)
+  for (uint32_t i = 0; i < flow->unit->block_count; i++)
     if (flow->blocks[i].has_load)
-      unit_wait_for(&flow->unit, i);
+      unit_wait_for(flow->unit, i);
 }
 
 /* Follows all blocks to a fixed point; false if that takes too long. */
@@ -370,17 +368,17 @@ static bool follow_blocks(struct value_flow *flow) {
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
   enter_block(flow, 0, &start);
   for (uint32_t next = 0, number;;) {
-    const struct unit_block *blocks = flow->unit.blocks;
-    while (unit_take(&flow->unit, &number)) {
+    const struct unit_block *blocks = flow->unit->blocks;
+    while (unit_take(flow->unit, &number)) {
       if (!value_flow_spend(flow, blocks[number].end - blocks[number].first))
         return false;
       follow_block(flow, number);
     }
-    while (next < flow->unit.block_count &&
+    while (next < flow->unit->block_count &&
            (blocks[next].is_reached || is_padding(flow, &blocks[next])))
       next++;
-    if (next < flow->unit.block_count)
-      enter_address(flow, flow->unit.steps[blocks[next].first].instruction.address, &nothing);
+    if (next < flow->unit->block_count)
+      enter_address(flow, flow->unit->steps[blocks[next].first].instruction.address, &nothing);
     else if (flow->slots.has_grown)
       load_again(flow);
     else
@@ -405,9 +403,9 @@ bool value_flow_follow(struct value_flow *flow) {
 /* Follows the block again from the state at its start. */
 struct code_value value_flow_value(struct value_flow *flow, const struct unit_step *step,
                                    struct code_state *state) {
-  const struct unit_block *block = &flow->unit.blocks[step->block];
+  const struct unit_block *block = &flow->unit->blocks[step->block];
   *state = start_of(flow, step->block);
-  for (const struct unit_step *at = &flow->unit.steps[block->first]; at < step; at++)
+  for (const struct unit_step *at = &flow->unit->steps[block->first]; at < step; at++)
     follow_step(flow, at, state);
   struct code_state after = *state;
   return follow_step(flow, step, &after);

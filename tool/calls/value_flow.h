@@ -43,7 +43,7 @@ struct value_flow {
   bool has_targets;     /* a table points into a block: the blocks must be made again */
   bool has_store;       /* by the stack pointer, before the last noted step */
   uint64_t start, size;
-  struct unit unit;           /* its code */
+  struct unit *unit;          /* its code */
   uint32_t noted_count;       /* of the unit's steps */
   struct value_block *blocks; /* by the unit's block */
   struct code_value *values;  /* of the machine's registers, at the start of each block */

@@ -121,7 +121,7 @@ static bool follow_helper(const struct function *function, const struct code_ins
   const struct unit *unit = &function->unit;
   const struct helper_code code = {function->code, bytes_at};
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
-  const size_t count = helper_read(unit->decoder, &unit->parts, &code, transfer,
+  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, transfer,
                                    state->link_copies != 0, instructions);
   for (size_t i = 0; i < count; i++)
     (void)state_follow(state, unit->architecture, &instructions[i]);
@@ -507,11 +507,10 @@ bool code_frames_tell(struct safepoints *table, const struct code *code) {
   const struct code_architecture *architecture = code_architecture(table->machine);
   if (architecture == NULL || code->machine == NULL)
     return true;
-  struct decoder decoder = decoder_open(architecture);
   table->frame_machine = eh_frame_machine(code->machine);
   struct function function = {.code = code,
                               .table = table,
-                              .unit = unit_open(&decoder, &(struct parts){.is_fixed = true}),
+                              .unit = unit_open(architecture, &(struct parts){.is_fixed = true}),
                               .ok = true};
   uint64_t left = 0; /* bytes: a limit for functions that overlap */
   for (unsigned i = 0; i < code->count; i++)
@@ -534,6 +533,5 @@ bool code_frames_tell(struct safepoints *table, const struct code *code) {
     tell_function(&function, bytes);
   }
   unit_close(&function.unit);
-  decoder_close(&decoder);
   return function.ok;
 }

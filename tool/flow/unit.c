@@ -6,11 +6,13 @@
 
 #define SIZE_LIMIT (1u << 31)
 
-struct unit unit_open(const struct decoder *decoder, const struct parts *parts) {
-  return (struct unit){.decoder = decoder, .architecture = decoder->architecture, .parts = *parts};
+struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts) {
+  return (struct unit){
+      .decoder = decoder_open(architecture), .architecture = architecture, .parts = *parts};
 }
 
 void unit_close(struct unit *unit) {
+  decoder_close(&unit->decoder);
   free(unit->ranges);
   free(unit->steps);
   free(unit->step_at);
@@ -73,7 +75,7 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
     struct code_instruction *instruction = unit_next(unit);
     if (instruction == NULL)
       return false;
-    decoder_read(unit->decoder, range->bytes + (at - range->start), end - at, at, instruction);
+    decoder_read(&unit->decoder, range->bytes + (at - range->start), end - at, at, instruction);
     instruction->address = at;
     if (unit->architecture->highest != 0)
       (void)parts_follow(&parts, instruction, NULL, NULL);

@@ -48,7 +48,7 @@ struct unit_range {
 };
 
 struct unit {
-  const struct decoder *decoder;
+  struct decoder decoder;
   const struct code_architecture *architecture; /* the decoder's */
   struct parts parts;                           /* as at an entry from elsewhere */
   struct unit_range *ranges;
@@ -71,8 +71,8 @@ struct unit_hooks {
                 const struct state *state);
 };
 
-/* An empty unit. `parts` describes the file; the decoder must outlive the unit. */
-struct unit unit_open(const struct decoder *decoder, const struct parts *parts);
+/* An empty unit. `parts` describes the file. */
+struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts);
 void unit_close(struct unit *unit);
 
 /* Takes all code out again. */
