@@ -41,18 +41,20 @@ static void add_bases(struct adder *adder, const struct area *area) {
  * places ascend. */
 static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
   struct call_graph *graph = adder->builder->graph;
-  const uint64_t from = graph->code_start - distance;
+  const uint64_t start = graph->code_start, span = graph->code_span, *places = adder->places;
+  const size_t first = (int64_t)(start - distance) < 0
+                           ? 0
+                           : search_words_below(places, adder->count, start - distance);
+  const size_t end = adder->count - first < adder->budget ? adder->count : first + adder->budget;
   const struct area *area = NULL;
-  size_t i = (int64_t)from < 0 ? 0 : search_words_below(adder->places, adder->count, from);
-  for (; i < adder->count && adder->budget > 0; i++, adder->budget--) {
-    const uint64_t sum = adder->places[i] + distance;
-    if (sum - graph->code_start >= graph->code_span)
-      return;
+  size_t i = first;
+  for (uint64_t sum; i < end && (sum = places[i] + distance) - start < span; i++) {
     if (area == NULL || sum - area->address >= area->size)
       area = areas_find(&graph->areas, sum);
     if (area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, sum))
       graph_take(graph, sum, TAKEN_BY_DATA, at);
   }
+  adder->budget -= i - first;
 }
 
 /* Where a table that starts at a place ends at the latest: at a referenced place after others. */
@@ -73,12 +75,16 @@ static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
   if (area == NULL)
     return done;
   const uint64_t end = end_of_table(adder, area, start);
-  uint64_t at = start < done ? start + (done - start + 3) / 4 * 4 : start;
-  for (; at + 4 <= end && adder->budget > 0; at += 4, adder->budget--) {
+  const uint64_t at = start < done ? start + (done - start + 3) / 4 * 4 : start;
+  const uint64_t left = at < end ? (end - at) / 4 : 0;
+  const uint64_t words = left < adder->budget ? left : adder->budget;
+  const uint8_t *bytes = area->bytes + (at - area->address);
+  adder->budget -= words;
+  for (uint64_t i = 0; i < words; i++) {
     int32_t distance;
-    memcpy(&distance, area->bytes + (at - area->address), sizeof distance);
+    memcpy(&distance, bytes + 4 * i, sizeof distance);
     if ((uint64_t)(int64_t)distance - first < count && distance != 0)
-      take_sums(adder, at, (uint64_t)(int64_t)distance);
+      take_sums(adder, at + 4 * i, (uint64_t)(int64_t)distance);
   }
   return end > done ? end : done;
 }

@@ -164,11 +164,21 @@ static void take_word_at(struct graph_builder *builder, const struct area *area,
     graph_take(graph, (uint32_t)word, how, address);
 }
 
+/* The range of all code. */
+struct code_addresses {
+  uint64_t start, span;
+  bool is_fixed;
+};
+
+static struct code_addresses code_addresses(const struct call_graph *graph) {
+  return (struct code_addresses){graph->code_start, graph->code_span, graph->linkage.is_fixed};
+}
+
 /* Whether a word may refer to code, by its lower half alone: that excludes most words. */
-static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, uint32_t lower) {
+static bool may_lead_to_code(struct code_addresses code, uint64_t address, uint32_t lower) {
   const uint64_t end = address + (uint64_t)(int64_t)(int32_t)lower + OPERAND_SIZE;
-  return end - graph->code_start < graph->code_span + OPERAND_SIZE ||
-         (graph->linkage.is_fixed && lower - (uint32_t)graph->code_start < graph->code_span);
+  return end - code.start < code.span + OPERAND_SIZE ||
+         (code.is_fixed && lower - (uint32_t)code.start < code.span);
 }
 
 /* Words of every size and place, as addresses (in a file at a fixed address) and as distances from
@@ -176,26 +186,27 @@ static bool may_lead_to_code(const struct call_graph *graph, uint64_t address, u
  * data between functions and in front of them, where distances are aligned. */
 static void take_words_of(struct graph_builder *builder, const struct area *area) {
   struct call_graph *graph = builder->graph;
-  const bool has_addresses = graph->linkage.is_fixed && !area->is_code;
-  const unsigned step = area->is_code && !graph->linkage.is_fixed ? 4 : 1;
+  const struct code_addresses code = code_addresses(graph);
+  const bool is_code = area->is_code, has_addresses = code.is_fixed && !is_code;
+  const unsigned step = is_code && !code.is_fixed ? 4 : 1;
   struct table_cursor tables = cursor_at(builder, area->address);
-  for (uint64_t at = -area->address % step; at + 4 <= area->size; at += step) {
-    const uint64_t address = area->address + at;
-    const bool is_whole = at + 8 <= area->size;
+  const uint8_t *bytes = area->bytes;
+  const uint64_t start = area->address, size = area->size;
+  for (uint64_t at = -start % step; at + 4 <= size; at += step) {
+    const uint64_t address = start + at;
     uint32_t lower;
-    uint64_t word;
-    memcpy(&lower, area->bytes + at, sizeof lower);
-    if (area->is_code && address % 4 != 0) {
-      if (lower - (uint32_t)graph->code_start < graph->code_span && is_function(graph, lower))
+    memcpy(&lower, bytes + at, sizeof lower);
+    if (is_code && address % 4 != 0) {
+      if (lower - (uint32_t)code.start < code.span && is_function(graph, lower))
         graph_take(graph, lower, TAKEN_BY_DATA, address);
       continue;
     }
-    const bool may_lead = may_lead_to_code(graph, address, lower);
+    const bool may_lead = may_lead_to_code(code, address, lower);
     if (!may_lead && (!has_addresses || address % 8 != 0))
       continue;
-    word = lower;
-    if (is_whole)
-      memcpy(&word, area->bytes + at, sizeof word);
+    uint64_t word = lower;
+    if (at + 8 <= size)
+      memcpy(&word, bytes + at, sizeof word);
     if (may_lead && !in_table(&tables, address) && !is_for_calls(graph, address))
       take_word_at(builder, area, address, word);
     else if (!may_lead && !areas_are_beyond(&graph->areas, word))
@@ -251,16 +262,17 @@ static void take_distances(struct graph_builder *builder, const struct area *are
   struct call_graph *graph = builder->graph;
   struct table_cursor tables = cursor_at(builder, area->address);
   struct bases bases = {.count = 0};
-  for (uint64_t at = 0; at + 4 <= area->size; at++) {
-    const uint64_t address = area->address + at;
-    const uint8_t marks = area->marks[MARK_BASE][at / 8];
-    if ((marks >> at % 8 & 1) != 0)
+  const struct code_addresses code = code_addresses(graph);
+  const uint8_t *bytes = area->bytes, *marks = area->marks[MARK_BASE];
+  const uint64_t start = area->address, size = area->size;
+  for (uint64_t at = 0; at + 4 <= size; at++) {
+    const uint64_t address = start + at;
+    if ((marks[at / 8] >> at % 8 & 1) != 0)
       bases.items[bases.count++ % BASES] = address;
     int32_t distance;
-    memcpy(&distance, area->bytes + at, sizeof distance);
+    memcpy(&distance, bytes + at, sizeof distance);
     const uint64_t highest = address + (uint64_t)(int64_t)distance;
-    if (highest - graph->code_start < graph->code_span + at && distance != 0 &&
-        !in_table(&tables, address))
+    if (highest - code.start < code.span + at && distance != 0 && !in_table(&tables, address))
       take_distance(graph, &bases, address, distance);
   }
 }
@@ -271,10 +283,13 @@ static void take_offsets(struct call_graph *graph, const struct area *area, uint
   const struct area *from = areas_find(&graph->areas, offset_table);
   if (from == NULL || from->is_code || !area_is_marked(from, MARK_BASE, offset_table))
     return;
-  for (uint64_t at = 0; at + 8 <= area->size; at++) {
+  const struct code_addresses code = code_addresses(graph);
+  const uint8_t *bytes = area->bytes;
+  const uint64_t size = area->size;
+  for (uint64_t at = 0; at + 8 <= size; at++) {
     uint64_t word;
-    memcpy(&word, area->bytes + at, sizeof word);
-    if (word != 0 && offset_table + word - graph->code_start < graph->code_span &&
+    memcpy(&word, bytes + at, sizeof word);
+    if (word != 0 && offset_table + word - code.start < code.span &&
         is_function(graph, offset_table + word))
       graph_take(graph, offset_table + word, TAKEN_BY_DATA, area->address + at);
   }
