@@ -211,6 +211,37 @@ TEST(parts_of_the_stack_pointer) {
   ck_assert(number.stack.loses_frame);
 }
 
+/* %ah is a part of %rax, and %fs no part of any, whatever their numbers. */
+TEST(registers_with_numbers_of_others) {
+  enum { RAX = 1, RBX = 1 << 3, SET_OF_RBX = 1 << 1 };
+  const struct code_stack none = STACK(.size = 0);
+  const struct code_instruction high = decode(BYTES(0x88, 0xc7)); /* mov %al, %bh */
+  ck_assert_uint_eq(high.parts.reads, RAX);
+  ck_assert_uint_eq(high.parts.may_write, RBX);
+  ck_assert_uint_eq(high.stack.changes, SET_OF_RBX);
+  ck_assert_uint_eq(decode(BYTES(0x00, 0xff)).stack.changes, SET_OF_RBX); /* add %bh, %bh */
+  check_stack(decode(BYTES(0x8a, 0x22)), none);                           /* mov (%rdx), %ah */
+  ck_assert_uint_eq(decode(BYTES(0x88, 0x3a)).parts.reads, RBX);          /* mov %bh, (%rdx) */
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0xa8)).parts.reads, 0);            /* push %gs */
+  ck_assert_uint_eq(decode(BYTES(0x8e, 0xd8)).parts.writes, 0);           /* mov %eax, %ds */
+  ck_assert_uint_eq(decode(BYTES(0x8e, 0xdb)).stack.changes, 0);          /* mov %ebx, %ds */
+  /* cmov %rbx, %rax: only one of the two changes */
+  ck_assert_uint_eq(decode(BYTES(0x48, 0x0f, 0x44, 0xc3)).stack.changes, 0);
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0x05)).parts.may_write & RAX, RAX);          /* syscall */
+  ck_assert(decode(BYTES(0x66, 0xc8, 0x10, 0, 0)).stack.growth == CODE_STACK_LOST); /* enterw */
+}
+
+/* Instructions that name no operand in memory may store something there. */
+TEST(stores) {
+  ck_assert(decode(BYTES(0xf3, 0x48, 0xa5)).may_store);       /* rep movsq */
+  ck_assert(decode(BYTES(0xaa)).may_store);                   /* stos %al */
+  ck_assert(decode(BYTES(0x66, 0x0f, 0xf7, 0xc1)).may_store); /* maskmovdqu %xmm1, %xmm0 */
+  ck_assert(decode(BYTES(0x48, 0x89, 0x07)).may_store);       /* mov %rax, (%rdi) */
+  ck_assert(!decode(BYTES(0x48, 0x8b, 0x07)).may_store);      /* mov (%rdi), %rax */
+  ck_assert(!decode(BYTES(0x50)).may_store);                  /* push %rax */
+  ck_assert(decode(BYTES(0x8f, 0x00)).may_store);             /* pop (%rax) */
+}
+
 /* Some instructions name the register that they write to in their VEX, EVEX or XOP prefix. */
 TEST(registers_in_a_prefix) {
   const struct code_stack lost = STACK(.growth = CODE_STACK_LOST), none = STACK(.size = 0);

@@ -27,104 +27,94 @@
 #include <Zydis/Zydis.h>
 #include <elf.h>
 
-/* ---- Registers in an instruction's bytes ---- */
+/* ---- Operands ---- */
 
-enum { NONE = -1 }; /* absent */
+enum { NONE = -1, RAX = 0, RBX = 3, RSP = 4, RBP = 5, R12 = 12, REGISTERS = 16, WORD = 8 };
 
-/* A decoded instruction, and the numbers of the registers that its bytes name. */
-struct encoded {
+/* A decoded instruction. Its visible operands are first; each says whether the instruction reads or
+ * writes it. */
+struct operation {
   ZydisDecoder decoder;
   ZydisDecoderContext context;
   ZydisDecodedInstruction raw;
-  bool has_modrm, has_memory;
-  bool is_relative;   /* the operand in memory is at a distance from the next instruction */
-  int base, index;    /* of the operand in memory */
-  int operand, other; /* the ModRM byte's operands; the first one, unless it is memory */
-  int in_opcode;      /* for an opcode alone: maybe an operand */
-  int in_prefix;      /* of a vector instruction (VEX.vvvv), inverted there */
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  const ZydisDecodedOperand *memory; /* the first visible one in memory, or NULL */
+  uint32_t named, address;           /* the visible registers; those of addresses: a bit each */
 };
 
-/* The bits that extend the numbers of registers: of a REX prefix, or inverted in the prefixes of
- * vector instructions (Intel SDM 2, 2.3.5 and 2.7.1). */
-struct extension {
-  unsigned reg, index, base;
-  int in_prefix;
-};
-
-static struct extension extension_of(const ZydisDecodedInstruction *raw) {
-  switch (raw->encoding) {
-  case ZYDIS_INSTRUCTION_ENCODING_VEX:
-    return (struct extension){!raw->raw.vex.R, !raw->raw.vex.X, !raw->raw.vex.B,
-                              raw->raw.vex.vvvv ^ 15};
-  case ZYDIS_INSTRUCTION_ENCODING_EVEX:
-    return (struct extension){!raw->raw.evex.R, !raw->raw.evex.X, !raw->raw.evex.B,
-                              raw->raw.evex.vvvv ^ 15};
-  case ZYDIS_INSTRUCTION_ENCODING_XOP:
-    return (struct extension){!raw->raw.xop.R, !raw->raw.xop.X, !raw->raw.xop.B,
-                              raw->raw.xop.vvvv ^ 15};
-  default:
-    return (struct extension){raw->raw.rex.R, raw->raw.rex.X, raw->raw.rex.B, NONE};
-  }
+/* The number of the general register that a register is, or is a part of. */
+static int number_of(ZydisRegister name) {
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+  return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(whole) : NONE;
 }
 
-/* (AMD64 Architecture Programmer's Manual 3, 1.4 and 1.7.1) */
-static void find_registers(struct encoded *encoded) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  const struct extension extension = extension_of(raw);
-  const unsigned mod = raw->raw.modrm.mod, rm = raw->raw.modrm.rm;
-  encoded->has_modrm = (raw->attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0;
-  encoded->has_memory = encoded->has_modrm && mod != 3;
-  encoded->is_relative = encoded->has_memory && mod == 0 && rm == 5;
-  encoded->base = encoded->index = encoded->operand = encoded->other = NONE;
-  encoded->in_opcode = encoded->in_prefix = NONE;
-  if (!encoded->has_modrm) {
-    encoded->in_opcode = (int)((raw->opcode & 7) + 8 * extension.base);
-    return;
-  }
-  encoded->other = (int)(raw->raw.modrm.reg + 8 * extension.reg);
-  encoded->in_prefix = extension.in_prefix;
-  const bool has_sib = encoded->has_memory && rm == 4;
-  const unsigned number = has_sib ? raw->raw.sib.base : rm;
-  if (!encoded->has_memory)
-    encoded->operand = (int)(number + 8 * extension.base);
-  else if (mod != 0 || number != 5)
-    encoded->base = (int)(number + 8 * extension.base);
-  if (has_sib && (raw->raw.sib.index != 4 || extension.index != 0))
-    encoded->index = (int)(raw->raw.sib.index + 8 * extension.index);
+/* The same of an operand, unless it is in memory, or a constant. */
+static int register_of(const ZydisDecodedOperand *operand) {
+  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(operand->reg.value) : NONE;
 }
 
-static bool open_encoded(struct encoded *encoded, const uint8_t *bytes, size_t size) {
-  ZydisDecoderInit(&encoded->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-  if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&encoded->decoder, &encoded->context, bytes, size,
-                                                &encoded->raw)))
+static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
+
+static bool is_read(const ZydisDecodedOperand *operand) {
+  return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+}
+
+static bool is_written(const ZydisDecodedOperand *operand) {
+  return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+}
+
+static bool decode_operation(struct operation *operation, const uint8_t *bytes, size_t size) {
+  ZydisDecoderInit(&operation->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+  return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&operation->decoder, &operation->context, bytes,
+                                                    size, &operation->raw));
+}
+
+/* The second half: nearly all calls and jumps do without. */
+static bool decode_operands(struct operation *operation) {
+  ZydisDecodedOperand *operands = operation->operands;
+  operands[0].type = operands[1].type = ZYDIS_OPERAND_TYPE_UNUSED;
+  operation->memory = NULL;
+  operation->named = operation->address = 0;
+  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&operation->decoder, &operation->context,
+                                             &operation->raw, operands,
+                                             operation->raw.operand_count)))
     return false;
-  find_registers(encoded);
+  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++) {
+    const ZydisDecodedOperand *operand = &operands[i];
+    operation->named |= bit(register_of(operand));
+    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
+      continue;
+    operation->memory = operation->memory == NULL ? operand : operation->memory;
+    operation->address |= bit(number_of(operand->mem.base)) | bit(number_of(operand->mem.index));
+  }
   return true;
+}
+
+/* Whether a register, or a part of it, is a visible operand. */
+static bool may_name(const struct operation *operation, int number) {
+  return (operation->named & bit(number)) != 0;
+}
+
+static bool is_relative(const struct operation *operation) {
+  return operation->memory != NULL && (operation->memory->mem.base == ZYDIS_REGISTER_RIP ||
+                                       operation->memory->mem.base == ZYDIS_REGISTER_EIP);
+}
+
+static bool has_constant(const struct operation *operation) {
+  return operation->raw.raw.imm[0].size > 0;
 }
 
 /* ---- Kinds and targets ---- */
 
 /* An operand in memory at a fixed address: relative to the next instruction, or a 32-bit constant
  * alone. */
-static bool fixed_operand(const struct encoded *encoded, uint64_t next, uint64_t *address) {
-  if (!encoded->has_memory || encoded->base != NONE || encoded->index != NONE ||
-      (encoded->raw.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
+static bool fixed_operand(const struct operation *operation, uint64_t next, uint64_t *address) {
+  const ZydisDecodedOperand *memory = operation->memory;
+  if (memory == NULL || operation->address != 0 || memory->mem.index != ZYDIS_REGISTER_NONE ||
+      (operation->raw.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) != 0)
     return false;
-  *address = (encoded->is_relative ? next : 0) + (uint64_t)encoded->raw.raw.disp.value;
+  *address = (is_relative(operation) ? next : 0) + (uint64_t)memory->mem.disp.value;
   return true;
-}
-
-static void set_target(const struct encoded *encoded, uint64_t next,
-                       struct code_instruction *instruction) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  if (raw->raw.imm[0].is_relative) {
-    instruction->target_kind = CODE_DIRECT;
-    instruction->target = next + raw->raw.imm[0].value.u;
-  } else if (fixed_operand(encoded, next, &instruction->target)) {
-    instruction->target_kind = CODE_SLOT;
-  } else {
-    instruction->target_kind = CODE_COMPUTED;
-  }
 }
 
 static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
@@ -171,11 +161,11 @@ static void add_constant(struct code_instruction *instruction, uint64_t value) {
     instruction->constants[instruction->constant_count++] = value;
 }
 
-static void set_references(const struct encoded *encoded, uint64_t next,
+static void set_references(const struct operation *operation, uint64_t next,
                            struct code_instruction *instruction) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
+  const ZydisDecodedInstruction *raw = &operation->raw;
   uint64_t address;
-  if (fixed_operand(encoded, next, &address) && encoded->is_relative) {
+  if (fixed_operand(operation, next, &address) && is_relative(operation)) {
     /* A comparison keeps the address to itself. */
     instruction->has_reference = raw->mnemonic != ZYDIS_MNEMONIC_CMP || raw->raw.imm[0].size == 0;
     instruction->is_access = raw->mnemonic != ZYDIS_MNEMONIC_LEA;
@@ -196,21 +186,21 @@ static void set_references(const struct encoded *encoded, uint64_t next,
 
 /* ---- The stack ---- */
 
-enum { RSP = 4, RBP = 5, REGISTERS = 16, WORD = 8 };
-
 static enum code_stack_base base_of(int number) {
   return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
-/* The base of an operand in memory at a constant distance from it. */
-static enum code_stack_base memory_base(const struct encoded *encoded) {
-  return encoded->index == NONE ? base_of(encoded->base) : CODE_NO_BASE;
+/* The base of the operand in memory at a constant distance from it. */
+static enum code_stack_base memory_base(const struct operation *operation) {
+  const ZydisDecodedOperand *memory = operation->memory;
+  return memory != NULL && memory->mem.index == ZYDIS_REGISTER_NONE
+             ? base_of(number_of(memory->mem.base))
+             : CODE_NO_BASE;
 }
 
-/* Whether an instruction may name a register, or a part of it, as an operand. */
-static bool may_name(const struct encoded *encoded, int number) {
-  return encoded->operand == number || encoded->other == number || encoded->in_prefix == number ||
-         encoded->in_opcode == number;
+/* The constant distance of the operand in memory, from its base. */
+static int32_t distance_of(const struct operation *operation) {
+  return operation->memory == NULL ? 0 : (int32_t)operation->memory->mem.disp.value;
 }
 
 /* One of the two registers becomes the other one, or itself, plus a constant. */
@@ -249,34 +239,28 @@ static void set_frame_taken(struct code_stack *stack) {
 
 /* A word that is pushed, called or jumped to, if it's on the stack: its further way is unseen. The
  * stack pointer is lower by `growth` when the word is read. */
-static void set_read(const struct encoded *encoded, int32_t growth, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(encoded);
-  const int32_t offset = (int32_t)encoded->raw.raw.disp.value;
+static void set_read(const struct operation *operation, int32_t growth, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(operation);
+  const int32_t offset = distance_of(operation);
   if (base == CODE_FRAME_POINTER && offset == 0)
     set_frame_taken(stack);
   else if (base != CODE_NO_BASE)
     set_memory(stack, base, base == CODE_STACK_POINTER ? offset + growth : offset, WORD, true);
 }
 
-static void set_move(const struct encoded *encoded, struct code_stack *stack) {
-  enum { TO_REGISTER = 0x8b };
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  const enum code_stack_base base = memory_base(encoded);
-  const bool is_load = (raw->opcode | 1) == TO_REGISTER;
-  const int to = is_load ? encoded->other : encoded->operand;
-  const int from = is_load ? encoded->operand : encoded->other;
-  const enum code_stack_base copied = raw->raw.imm[0].size > 0 ? CODE_NO_BASE : base_of(from);
+static void set_move(const struct operation *operation, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(operation);
+  const int32_t distance = distance_of(operation);
+  const bool is_load = operation->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
+  const int to = register_of(&operation->operands[0]);
+  const enum code_stack_base copied = base_of(register_of(&operation->operands[1]));
   if (base != CODE_NO_BASE)
-    set_memory(stack, base, (int32_t)raw->raw.disp.value, raw->operand_width / 8, is_load);
-  if (encoded->has_memory) {
-    if (is_load)
-      set_copy(stack, to, CODE_NO_BASE, 0);
-    if (is_load && base == CODE_FRAME_POINTER && raw->raw.disp.value == 0 && to != RBP)
-      set_frame_taken(stack);
-    return;
-  }
-  set_copy(stack, to, copied, 0);
-  if (base_of(to) != CODE_NO_BASE)
+    set_memory(stack, base, distance, operation->raw.operand_width / 8, is_load);
+  if (is_load && base == CODE_FRAME_POINTER && distance == 0 && to != RBP)
+    set_frame_taken(stack);
+  if (is_load)
+    set_copy(stack, to, copied, 0);
+  if (operation->memory != NULL || base_of(to) != CODE_NO_BASE)
     return;
   if (copied == CODE_STACK_POINTER)
     set_address(stack, copied, 0);
@@ -284,42 +268,32 @@ static void set_move(const struct encoded *encoded, struct code_stack *stack) {
     set_frame_taken(stack);
 }
 
-/* Whether an operand is a register, or a part of it. */
-static bool is_register(const ZydisDecodedOperand *operand, ZydisRegister number) {
-  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
-         ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value) == number;
-}
-
 /* Any other instruction, by its operands. */
-static void set_operands(const struct encoded *encoded, struct code_stack *stack) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  const enum code_stack_base base = memory_base(encoded);
-  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
-                                             raw->operand_count_visible)))
-    return;
-  for (unsigned i = 0; i < raw->operand_count_visible; i++) {
-    const bool is_written = (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-    if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
-      set_memory(stack, base, (int32_t)operands[i].mem.disp.value, operands[i].size / 8,
-                 !is_written);
-    else if (is_register(&operands[i], ZYDIS_REGISTER_RSP) && is_written)
+static void set_operands(const struct operation *operation, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(operation);
+  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++) {
+    const ZydisDecodedOperand *operand = &operation->operands[i];
+    if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
+      set_memory(stack, base, (int32_t)operand->mem.disp.value, operand->size / 8,
+                 !is_written(operand));
+    else if (register_of(operand) == RSP && is_written(operand))
       stack->growth = CODE_STACK_LOST;
   }
 }
 
 /* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or
  * of the frame pointer. */
-static bool moves_by_less(const struct encoded *encoded) {
-  const bool is_narrow = encoded->raw.operand_width < 64;
-  switch (encoded->raw.mnemonic) {
+static bool moves_by_less(const struct operation *operation) {
+  const bool is_narrow = operation->raw.operand_width < 64;
+  const int to = register_of(&operation->operands[0]);
+  switch (operation->raw.mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
+  case ZYDIS_MNEMONIC_ENTER:
     return is_narrow;
   case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
-    return is_narrow && (encoded->other == RSP ||
-                         (encoded->other == RBP && memory_base(encoded) != CODE_NO_BASE));
+    return is_narrow && (to == RSP || (to == RBP && memory_base(operation) != CODE_NO_BASE));
   case ZYDIS_MNEMONIC_PUSHF:
   case ZYDIS_MNEMONIC_POPF:
     return true;
@@ -328,38 +302,36 @@ static bool moves_by_less(const struct encoded *encoded) {
   }
 }
 
-static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  const enum code_stack_base base = memory_base(encoded);
-  const int32_t constant = (int32_t)raw->raw.imm[0].value.s;
-  const int32_t distance = (int32_t)raw->raw.disp.value;
-  const bool is_own_constant = raw->raw.imm[0].size > 0 && encoded->operand == RSP;
-  if (moves_by_less(encoded)) {
+static void set_stack(const struct operation *operation, struct code_stack *stack) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const enum code_stack_base base = memory_base(operation);
+  const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = distance_of(operation);
+  const int to = register_of(&operation->operands[0]);
+  if (moves_by_less(operation)) {
     stack->growth = CODE_STACK_LOST;
     stack->loses_frame = true;
     return;
   }
-  /* A part of a register. (A register of 8 bits that looks like %rsp may be %ah.) */
-  if (raw->operand_width < 64 && encoded->operand != NONE) {
-    if (may_name(encoded, RSP))
-      set_operands(encoded, stack);
+  if (raw->operand_width < 64 && operation->memory == NULL) { /* a part of a register */
+    if (may_name(operation, RSP))
+      set_operands(operation, stack);
     return;
   }
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
     set_memory(stack, CODE_STACK_POINTER, 0, 8, false);
-    set_read(encoded, WORD, stack);
+    set_read(operation, WORD, stack);
     stack->growth = WORD;
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
     if (base != CODE_NO_BASE)
-      set_operands(encoded, stack);
+      set_operands(operation, stack);
     else
       set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
     stack->growth =
-        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(encoded, RSP) ? CODE_STACK_LOST : -8;
+        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(operation, RSP) ? CODE_STACK_LOST : -8;
     return;
   case ZYDIS_MNEMONIC_LEAVE:
     set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
@@ -370,23 +342,21 @@ static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
     stack->loses_frame = true;
     return;
   case ZYDIS_MNEMONIC_LEA:
-    set_copy(stack, encoded->other, base, distance);
-    if (base != CODE_NO_BASE && base_of(encoded->other) == CODE_NO_BASE)
+    set_copy(stack, to, base, distance);
+    if (base != CODE_NO_BASE && base_of(to) == CODE_NO_BASE)
       set_address(stack, base, distance);
     if (base == CODE_FRAME_POINTER && distance == 0)
       set_frame_taken(stack);
     return;
   case ZYDIS_MNEMONIC_MOV:
-    if (!encoded->has_modrm)
-      break;
-    set_move(encoded, stack);
+    set_move(operation, stack);
     return;
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_OR:
-    if (raw->raw.imm[0].size > 0 && constant == 0)
+    if (has_constant(operation) && constant == 0)
       return; /* with `lock`, a barrier */
-    if (is_own_constant && raw->mnemonic != ZYDIS_MNEMONIC_OR) {
+    if (has_constant(operation) && to == RSP && raw->mnemonic != ZYDIS_MNEMONIC_OR) {
       stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
       return;
     }
@@ -394,30 +364,26 @@ static void set_stack(const struct encoded *encoded, struct code_stack *stack) {
   case ZYDIS_MNEMONIC_MOVDIR64B: /* they store 64 bytes at the address in the register */
   case ZYDIS_MNEMONIC_ENQCMD:
   case ZYDIS_MNEMONIC_ENQCMDS:
-    set_memory(stack, base_of(encoded->other), 0, 64, false);
+    set_memory(stack, base_of(to), 0, 64, false);
     return;
   default:
     break;
   }
-  if (base != CODE_NO_BASE || may_name(encoded, RSP))
-    set_operands(encoded, stack);
+  if (base != CODE_NO_BASE || may_name(operation, RSP))
+    set_operands(operation, stack);
 }
 
 /* Whether an instruction reads one of the two registers to put it into memory, or to make another
  * value of it. A sum is at a computed distance, and moves between registers are set_move's. */
-static bool hands(const struct encoded *encoded, ZydisRegister name, int number) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  const bool has_constant = raw->raw.imm[0].size > 0;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  bool is_read = false;
-  if (!may_name(encoded, number))
+static bool hands(const struct operation *operation, int number) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const ZydisDecodedOperand *operands = operation->operands;
+  bool is_handed = false;
+  if (!may_name(operation, number))
     return false;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
-    return raw->opcode == 0x89 && encoded->has_memory && encoded->other == number &&
-           raw->operand_width == 64;
-  case ZYDIS_MNEMONIC_PUSH:
-    return !has_constant && (encoded->operand == number || encoded->in_opcode == number);
+    return operation->memory == &operands[0] && raw->operand_width == 64;
   case ZYDIS_MNEMONIC_LEA:
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_CMP:
@@ -427,21 +393,16 @@ static bool hands(const struct encoded *encoded, ZydisRegister name, int number)
   default:
     break;
   }
-  if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
-                                             raw->operand_count_visible)))
-    return false;
   for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    is_read |= is_register(&operands[i], name) &&
-               (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0 &&
-               (raw->mnemonic == ZYDIS_MNEMONIC_XCHG ||
-                (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0);
-  return is_read;
+    is_handed |= register_of(&operands[i]) == number && is_read(&operands[i]) &&
+                 (raw->mnemonic == ZYDIS_MNEMONIC_XCHG || !is_written(&operands[i]));
+  return is_handed;
 }
 
 /* There may be another pointer to the frame then. */
-static void set_handed(const struct encoded *encoded, struct code_stack *stack) {
-  const bool is_frame = hands(encoded, ZYDIS_REGISTER_RBP, RBP);
-  if (!is_frame && !hands(encoded, ZYDIS_REGISTER_RSP, RSP))
+static void set_handed(const struct operation *operation, struct code_stack *stack) {
+  const bool is_frame = hands(operation, RBP);
+  if (!is_frame && !hands(operation, RSP))
     return;
   stack->handed = is_frame ? CODE_FRAME_POINTER : CODE_STACK_POINTER;
   stack->handed_size = is_frame ? 16 : 1;
@@ -449,93 +410,71 @@ static void set_handed(const struct encoded *encoded, struct code_stack *stack) 
 
 /* ---- Registers ---- */
 
-static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
-
-/* The registers of an operand in memory that `lea` computes the address of, but for rip. */
-static uint32_t address_registers(const struct encoded *encoded) {
-  return bit(encoded->base) | bit(encoded->index);
-}
-
 /* Whether an operand in memory may be on the stack, at any distance. */
-static bool is_on_stack(const struct encoded *encoded) {
-  return (address_registers(encoded) & (bit(RSP) | bit(RBP))) != 0;
+static bool is_on_stack(const struct operation *operation) {
+  return (operation->address & (bit(RSP) | bit(RBP))) != 0;
 }
 
-/* Whether an instruction that lacks a ModRM byte has the number of a register in its opcode. */
-static bool names_by_opcode(const ZydisDecodedInstruction *raw) {
-  return raw->mnemonic == ZYDIS_MNEMONIC_MOV || raw->mnemonic == ZYDIS_MNEMONIC_PUSH ||
-         raw->mnemonic == ZYDIS_MNEMONIC_POP || raw->mnemonic == ZYDIS_MNEMONIC_XCHG ||
-         raw->mnemonic == ZYDIS_MNEMONIC_BSWAP;
+/* The registers that an instruction writes to, whole or in part, besides rsp where it pushes or pops:
+ * that is in struct code_stack. */
+static uint32_t written_by(const struct operation *operation) {
+  const bool has_result = operation->raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+  uint32_t written = has_result ? bit(RAX) : 0;
+  for (unsigned i = 0; i < operation->raw.operand_count; i++) {
+    const ZydisDecodedOperand *operand = &operation->operands[i];
+    const bool is_visible = i < operation->raw.operand_count_visible;
+    if (is_written(operand) && (is_visible || register_of(operand) != RSP))
+      written |= bit(register_of(operand));
+  }
+  return written;
 }
 
 /* The registers of a sum, and the destinations of it and of copies: `writes` are those that
- * certainly change; any other that the instruction names may. */
-static void set_registers(const struct encoded *encoded, struct code_instruction *instruction) {
-  enum { TO_REGISTER = 2 }; /* of an opcode: the other register is the first operand */
-  enum { UNNAMED = 0xcf };  /* rax, rcx, rdx, rbx, rsi, rdi: used without being named */
-  const ZydisDecodedInstruction *raw = &encoded->raw;
+ * certainly change. */
+static void set_registers(const struct operation *operation, uint32_t written,
+                          struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const uint32_t to = bit(register_of(&operation->operands[0]));
   struct code_parts *parts = &instruction->parts;
-  const bool has_modrm = encoded->has_modrm, has_constant = raw->raw.imm[0].size > 0;
-  const int operand = encoded->operand, other = encoded->other;
-  const int named = names_by_opcode(raw) ? encoded->in_opcode : NONE;
-  const bool to_other = (raw->opcode & TO_REGISTER) != 0 && !has_constant;
-  const bool is_whole = raw->operand_width >= 32;
-  parts->may_write = bit(operand) | bit(other) | bit(named);
-  /* An opcode alone may mean the accumulator. */
-  instruction->named = parts->may_write | bit(0) | address_registers(encoded);
+  parts->may_write = written;
+  instruction->named = operation->named | operation->address;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEA:
-    parts->reads = address_registers(encoded);
-    parts->writes = bit(other);
+    parts->reads = operation->address;
+    parts->writes = to;
     instruction->is_sum = parts->reads != 0;
     break;
   case ZYDIS_MNEMONIC_MOV:
-    parts->reads = !has_modrm || has_constant ? 0 : to_other ? bit(operand) : bit(other);
-    parts->may_write = has_constant && !has_modrm ? bit(named)
-                       : !has_modrm               ? bit(0)
-                       : to_other                 ? bit(other)
-                                                  : bit(operand);
-    parts->writes = is_whole && (has_modrm || has_constant) ? parts->may_write : 0;
+    parts->reads = bit(register_of(&operation->operands[1]));
+    parts->writes = raw->operand_width >= 32 ? to : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
-    parts->is_load = has_modrm && to_other && parts->reads == 0 && raw->operand_width == 64 &&
-                     !is_on_stack(encoded);
+    parts->is_load = operation->memory == &operation->operands[1] && raw->operand_width == 64 &&
+                     !is_on_stack(operation);
     break;
   case ZYDIS_MNEMONIC_MOVZX:
   case ZYDIS_MNEMONIC_MOVSX:
   case ZYDIS_MNEMONIC_MOVSXD:
-    parts->writes = bit(other);
-    break;
   case ZYDIS_MNEMONIC_POP:
-    parts->writes = has_modrm ? bit(operand) : bit(named);
+    parts->writes = to;
     break;
   case ZYDIS_MNEMONIC_PUSH:
-    parts->reads = has_modrm ? bit(operand) : has_constant ? 0 : bit(named);
-    parts->may_write = 0;
-    break;
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
-    parts->may_write = 0;
+    parts->reads = to;
     break;
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_ADC:
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_XADD:
-    parts->reads = bit(operand) | (has_constant ? 0 : bit(other));
-    parts->writes = !has_modrm ? bit(0) : to_other && !has_constant ? bit(other) : bit(operand);
-    parts->reads |= parts->writes;
-    instruction->is_sum = true;
-    break;
-  case ZYDIS_MNEMONIC_INC: /* the other register's number is a part of the opcode */
+  case ZYDIS_MNEMONIC_INC:
   case ZYDIS_MNEMONIC_DEC:
-    parts->reads = parts->writes = bit(operand);
+    parts->reads = operation->named;
+    parts->writes = to;
     instruction->is_sum = true;
     break;
   default:
     if (raw->meta.category == ZYDIS_CATEGORY_CMOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG) {
-      parts->reads = parts->writes = parts->may_write; /* either may become the other one */
+      /* Either register may become the other one. */
+      parts->reads = parts->writes = parts->may_write = operation->named;
       parts->is_copy = true;
-    } else {
-      parts->may_write |= UNNAMED;
     }
     break;
   }
@@ -543,66 +482,12 @@ static void set_registers(const struct encoded *encoded, struct code_instruction
 
 /* ---- Registers that calls preserve ---- */
 
-enum { RAX = 0, RBX = 3, R12 = 12, PRESERVED = 0xf028, CLOBBERED = 0xffff & ~PRESERVED };
+enum { PRESERVED = 0xf028, CLOBBERED = 0xffff & ~PRESERVED };
 
 /* The same as a set of struct code_stack's: rbp, rbx, r12 to r15. */
 static uint16_t preserved_of(uint32_t registers) {
   return (uint16_t)((registers >> RBP & 1) | (registers >> RBX & 1) << 1 |
                     (registers >> R12 & 15) << 2);
-}
-
-/* The registers that operands write to, whole or in part. */
-static uint32_t written_by(const ZydisDecodedInstruction *raw,
-                           const ZydisDecodedOperand *operands) {
-  uint32_t written = 0;
-  for (unsigned i = 0; i < raw->operand_count; i++) {
-    if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-        (operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
-      continue;
-    const ZydisRegister whole =
-        ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operands[i].reg.value);
-    if (ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64)
-      written |= bit(ZydisRegisterGetId(whole));
-  }
-  return written;
-}
-
-static uint32_t written_operands(const struct encoded *encoded) {
-  const ZydisDecodedInstruction *raw = &encoded->raw;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  return ZYAN_FAILED(ZydisDecoderDecodeOperands(&encoded->decoder, &encoded->context, raw, operands,
-                                                raw->operand_count))
-             ? PRESERVED
-             : written_by(raw, operands);
-}
-
-/* The callee-saved registers that an instruction writes to. For the frequent ones, the first bytes
- * suffice. */
-static uint32_t written_registers(const struct encoded *encoded, const struct code_parts *parts) {
-  switch (encoded->raw.mnemonic) {
-  case ZYDIS_MNEMONIC_PUSH:
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
-    return 0;
-  case ZYDIS_MNEMONIC_MOV:
-    return parts->may_write;
-  case ZYDIS_MNEMONIC_LEA:
-  case ZYDIS_MNEMONIC_MOVZX:
-  case ZYDIS_MNEMONIC_MOVSX:
-  case ZYDIS_MNEMONIC_MOVSXD:
-  case ZYDIS_MNEMONIC_POP:
-  case ZYDIS_MNEMONIC_ADD:
-  case ZYDIS_MNEMONIC_SUB:
-  case ZYDIS_MNEMONIC_INC:
-  case ZYDIS_MNEMONIC_DEC:
-    return parts->writes;
-  case ZYDIS_MNEMONIC_CPUID:
-    return bit(RBX);
-  default:
-    return ((parts->may_write | bit(encoded->in_prefix)) & PRESERVED) != 0
-               ? written_operands(encoded)
-               : 0;
-  }
 }
 
 /* An instruction's effects on callee-saved registers: a store on the stack saves them. */
@@ -643,23 +528,16 @@ static bool moves_on_stack(const struct code_stack *stack, const struct code_par
                          : parts->reads != 0);
 }
 
-/* Whether it may store something in memory: a list of instructions that never do. */
-static bool may_store(const struct encoded *encoded) {
-  enum { TO_REGISTER = 2 };
-  switch (encoded->raw.mnemonic) {
-  case ZYDIS_MNEMONIC_LEA:
-  case ZYDIS_MNEMONIC_MOVZX:
-  case ZYDIS_MNEMONIC_MOVSX:
-  case ZYDIS_MNEMONIC_MOVSXD:
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
-    return false;
-  case ZYDIS_MNEMONIC_MOV:
-    return encoded->has_memory &&
-           (encoded->raw.raw.imm[0].size > 0 || (encoded->raw.opcode & TO_REGISTER) == 0);
-  default:
-    return encoded->has_memory;
+/* Whether it may store something in memory, besides what it pushes. */
+static bool may_store(const struct operation *operation) {
+  bool stores = false;
+  for (unsigned i = 0; i < operation->raw.operand_count; i++) {
+    const ZydisDecodedOperand *operand = &operation->operands[i];
+    const bool is_pushed =
+        i >= operation->raw.operand_count_visible && operand->mem.base == ZYDIS_REGISTER_RSP;
+    stores |= operand->type == ZYDIS_OPERAND_TYPE_MEMORY && is_written(operand) && !is_pushed;
   }
+  return stores;
 }
 
 static enum code_effect effect_of(const ZydisDecodedInstruction *raw,
@@ -703,55 +581,78 @@ static bool only_jumps(const ZydisDecodedInstruction *raw) {
   }
 }
 
+static void set_direct(const ZydisDecodedInstruction *raw, uint64_t next,
+                       struct code_instruction *instruction) {
+  instruction->target_kind = CODE_DIRECT;
+  instruction->target = next + raw->raw.imm[0].value.u;
+  instruction->is_relative = true;
+  instruction->effect = only_jumps(raw) ? CODE_NO_EFFECT : CODE_ANY_EFFECT;
+}
+
+/* A jump or call by a word in memory, or by a register. */
+static void set_computed(const struct operation *operation, uint64_t next,
+                         struct code_instruction *instruction) {
+  const int by = register_of(&operation->operands[0]);
+  instruction->target_kind = CODE_SLOT;
+  if (fixed_operand(operation, next, &instruction->target))
+    return;
+  instruction->target_kind = CODE_COMPUTED;
+  instruction->is_sum = by != NONE;
+  instruction->parts.from = (uint8_t)by; /* NONE: CODE_NO_REGISTER */
+  instruction->parts.is_load = operation->memory != NULL && !is_on_stack(operation);
+  set_read(operation, 0, &instruction->stack);
+  set_references(operation, next, instruction);
+}
+
+static void set_other(const struct operation *operation, uint64_t next,
+                      struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const uint32_t written = written_by(operation);
+  instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+  set_registers(operation, written, instruction);
+  instruction->stack.loses_frame = (written & bit(RBP)) != 0;
+  set_stack(operation, &instruction->stack);
+  set_handed(operation, &instruction->stack);
+  set_preserved(raw, written, instruction);
+  if (instruction->stack.copy == CODE_STACK_POINTER)
+    instruction->stack.loses_frame = false;
+  instruction->effect = (uint8_t)effect_of(raw, instruction);
+  instruction->may_store = may_store(operation);
+  set_references(operation, next, instruction);
+}
+
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
-  struct encoded encoded;
-  const ZydisDecodedInstruction *raw = &encoded.raw;
-  uint32_t written;
+  struct operation operation;
+  const ZydisDecodedInstruction *raw = &operation.raw;
   *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
-  if (!open_encoded(&encoded, bytes, size))
+  if (!decode_operation(&operation, bytes, size))
     return;
   const uint64_t next = address + raw->length;
+  const enum code_kind kind = kind_of(raw);
+  const bool is_direct = raw->raw.imm[0].is_relative;
+  if (!is_direct && !decode_operands(&operation))
+    return;
   instruction->address = address;
   instruction->length = raw->length;
-  instruction->kind = (uint8_t)kind_of(raw);
-  instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
-  instruction->is_relative = encoded.is_relative || raw->raw.imm[0].is_relative;
-  switch (instruction->kind) {
-  case CODE_PADDING:
+  instruction->kind = (uint8_t)kind;
+  if (kind == CODE_PADDING)
     return;
-  case CODE_RETURN:
+  if (kind == CODE_RETURN) {
     instruction->stack.growth = /* besides the return address */
         raw->meta.branch_type == ZYDIS_BRANCH_TYPE_NEAR ? -(int32_t)raw->raw.imm[0].value.u
                                                         : CODE_STACK_LOST;
     return;
-  case CODE_CALL:
-  case CODE_JUMP:
-  case CODE_BRANCH:
-    set_target(&encoded, next, instruction);
-    if (instruction->target_kind == CODE_DIRECT && only_jumps(raw))
-      instruction->effect = CODE_NO_EFFECT;
-    if (instruction->target_kind != CODE_COMPUTED)
-      return;
-    instruction->is_sum = encoded.operand != NONE;
-    instruction->parts.from = (uint8_t)encoded.operand; /* NONE: CODE_NO_REGISTER */
-    instruction->parts.is_load = !instruction->is_sum && !is_on_stack(&encoded);
-    set_read(&encoded, 0, &instruction->stack);
-    break;
-  default:
-    set_registers(&encoded, instruction);
-    written = written_registers(&encoded, &instruction->parts);
-    instruction->stack.loses_frame = (written & bit(RBP)) != 0;
-    set_stack(&encoded, &instruction->stack);
-    set_handed(&encoded, &instruction->stack);
-    set_preserved(raw, written, instruction);
-    if (instruction->stack.copy == CODE_STACK_POINTER)
-      instruction->stack.loses_frame = false;
-    instruction->effect = (uint8_t)effect_of(raw, instruction);
-    instruction->may_store = may_store(&encoded);
-    break;
   }
-  set_references(&encoded, next, instruction);
+  if (is_direct) {
+    set_direct(raw, next, instruction);
+    return;
+  }
+  instruction->is_relative = is_relative(&operation);
+  if (kind == CODE_CALL || code_jumps(kind))
+    set_computed(&operation, next, instruction);
+  else
+    set_other(&operation, next, instruction);
 }
 
 /* ---- Following values ---- */
@@ -981,8 +882,7 @@ static struct code_value result_of(const ZydisDecodedInstruction *raw,
 
 /* The value of the whole register that contains one of any width. */
 static struct code_value value_of_whole(const struct code_state *state, ZydisRegister name) {
-  return value_of_register(state,
-                           ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name));
+  return number_of(name) < 0 ? unknown : state->registers[number_of(name)];
 }
 
 /* Whether an operand's value may have been computed by an instruction. */
@@ -1020,9 +920,9 @@ static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand 
   }
 }
 
-static void forget_written(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
-                           bool is_made, struct code_state *state) {
-  for (uint32_t left = written_by(raw, operands); left != 0; left &= left - 1)
+static void forget_written(const struct operation *operation, bool is_made,
+                           struct code_state *state) {
+  for (uint32_t left = written_by(operation); left != 0; left &= left - 1)
     state->registers[__builtin_ctz(left)] = (struct code_value){.is_made = is_made};
 }
 
@@ -1064,39 +964,38 @@ static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
 
 static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
                    struct code_state *state, struct code_value *jump) {
-  ZydisDecoder decoder;
-  ZydisDecodedInstruction raw;
-  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  struct operation operation;
+  const ZydisDecodedInstruction *raw = &operation.raw;
+  ZydisDecodedOperand *operands = operation.operands;
   *jump = unknown;
-  ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   if (instruction->kind == CODE_INVALID ||
-      ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, bytes, instruction->length, &raw, operands))) {
+      !decode_operation(&operation, bytes, instruction->length) || !decode_operands(&operation)) {
     *state = (struct code_state){.slots = state->slots};
     return;
   }
-  for (unsigned i = 0; i < raw.operand_count_visible; i++)
+  for (unsigned i = 0; i < raw->operand_count_visible; i++)
     if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
         operands[i].mem.base == ZYDIS_REGISTER_RIP) /* from here on, it's the address itself */
-      operands[i].mem.disp.value += (int64_t)(instruction->address + raw.length);
-  if (raw.mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
+      operands[i].mem.disp.value += (int64_t)(instruction->address + raw->length);
+  if (raw->mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
     if (!is_short_entry(state->registers[0]))
       state->registers[0] = unknown;
     return;
   }
-  if (raw.mnemonic == ZYDIS_MNEMONIC_JMP || raw.mnemonic == ZYDIS_MNEMONIC_CALL)
+  if (raw->mnemonic == ZYDIS_MNEMONIC_JMP || raw->mnemonic == ZYDIS_MNEMONIC_CALL)
     *jump = operand_value(state, &operands[0]);
   const bool has_result =
-      raw.operand_count_visible > 0 && raw.meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
-  struct code_value result = has_result ? result_of(&raw, operands, state) : unknown;
-  const bool is_made = makes(&raw, operands, state);
+      raw->operand_count_visible > 0 && raw->meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
+  struct code_value result = has_result ? result_of(raw, operands, state) : unknown;
+  const bool is_made = makes(raw, operands, state);
   result.is_made = is_made && (result.kind == CODE_UNKNOWN || result.kind == CODE_HELD);
-  if (is_made && raw.mnemonic == ZYDIS_MNEMONIC_PUSH)
+  if (is_made && raw->mnemonic == ZYDIS_MNEMONIC_PUSH)
     code_store(state, CODE_STACK_POINTER, -(int32_t)sizeof(uint64_t),
                (struct code_value){.is_made = true});
-  forget_written(&raw, operands, is_made, state);
+  forget_written(&operation, is_made, state);
   if (has_result && (result.kind != CODE_UNKNOWN || result.is_made))
     keep_result(state, &operands[0], result);
-  if (raw.meta.category == ZYDIS_CATEGORY_CALL)
+  if (raw->meta.category == ZYDIS_CATEGORY_CALL)
     forget_at_call(state);
 }
 
