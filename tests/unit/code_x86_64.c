@@ -231,6 +231,18 @@ TEST(registers_with_numbers_of_others) {
   ck_assert(decode(BYTES(0x66, 0xc8, 0x10, 0, 0)).stack.growth == CODE_STACK_LOST); /* enterw */
 }
 
+/* Zydis lists neither these registers, nor the ways of transactions' ends. */
+TEST(registers_beyond_the_operands) {
+  enum { RAX = 1, RBX = 1 << 3, RSI = 1 << 6, RDI = 1 << 7 };
+  ck_assert_uint_eq(decode(BYTES(0xf2, 0xae)).parts.may_write & RDI, RDI); /* repne scasb */
+  ck_assert_uint_eq(decode(BYTES(0xa6)).parts.may_write, RSI | RDI);       /* cmpsb */
+  ck_assert_uint_eq(decode(BYTES(0x6e)).parts.may_write & RSI, RSI);       /* outsb */
+  ck_assert_uint_eq(decode(BYTES(0xd7)).parts.may_write, RAX);             /* xlat */
+  ck_assert(decode(BYTES(0x0f, 0x01, 0xd7)).parts.may_write & RBX);        /* enclu */
+  ck_assert_uint_eq(decode(BYTES(0xc6, 0xf8, 0x01)).kind, CODE_OTHER);     /* xabort $1 */
+  ck_assert_uint_eq(decode(BYTES(0x0f, 0x01, 0xd5)).kind, CODE_OTHER);     /* xend */
+}
+
 /* Instructions that name no operand in memory may store something there. */
 TEST(stores) {
   ck_assert(decode(BYTES(0xf3, 0x48, 0xa5)).may_store);       /* rep movsq */

@@ -29,7 +29,18 @@
 
 /* ---- Operands ---- */
 
-enum { NONE = -1, RAX = 0, RBX = 3, RSP = 4, RBP = 5, R12 = 12, REGISTERS = 16, WORD = 8 };
+enum {
+  NONE = -1,
+  RAX = 0,
+  RBX = 3,
+  RSP = 4,
+  RBP = 5,
+  RSI = 6,
+  RDI = 7,
+  R12 = 12,
+  REGISTERS = 16,
+  WORD = 8
+};
 
 /* A decoded instruction. Its visible operands are first; each says whether the instruction reads or
  * writes it. */
@@ -118,6 +129,9 @@ static bool fixed_operand(const struct operation *operation, uint64_t next, uint
 }
 
 static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
+  /* Without a transaction, `xabort` does nothing; with one, xbegin has the way. */
+  if (raw->mnemonic == ZYDIS_MNEMONIC_XABORT || raw->mnemonic == ZYDIS_MNEMONIC_XEND)
+    return CODE_OTHER;
   switch (raw->meta.category) {
   case ZYDIS_CATEGORY_CALL:
     return CODE_CALL;
@@ -415,18 +429,29 @@ static bool is_on_stack(const struct operation *operation) {
   return (operation->address & (bit(RSP) | bit(RBP))) != 0;
 }
 
+/* Whether an instruction may change registers that Zydis doesn't list. */
+static bool changes_any(ZydisMnemonic mnemonic) {
+  return mnemonic == ZYDIS_MNEMONIC_ENCLU || mnemonic == ZYDIS_MNEMONIC_ENCLS ||
+         mnemonic == ZYDIS_MNEMONIC_ENCLV || mnemonic == ZYDIS_MNEMONIC_GETSEC;
+}
+
 /* The registers that an instruction writes to, whole or in part, besides rsp where it pushes or pops:
- * that is in struct code_stack. */
+ * that is in struct code_stack. Zydis lists neither a system call's result, nor the pointers that
+ * some string instructions move: `cmps`, `scas`, `ins`, `outs`. */
 static uint32_t written_by(const struct operation *operation) {
-  const bool has_result = operation->raw.mnemonic == ZYDIS_MNEMONIC_SYSCALL;
-  uint32_t written = has_result ? bit(RAX) : 0;
-  for (unsigned i = 0; i < operation->raw.operand_count; i++) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const bool has_result = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
+  uint32_t written = changes_any(raw->mnemonic) ? UINT16_MAX : has_result ? bit(RAX) : 0;
+  uint32_t hidden = 0;
+  for (unsigned i = 0; i < raw->operand_count; i++) {
     const ZydisDecodedOperand *operand = &operation->operands[i];
-    const bool is_visible = i < operation->raw.operand_count_visible;
-    if (is_written(operand) && (is_visible || register_of(operand) != RSP))
-      written |= bit(register_of(operand));
+    const bool is_hidden = i >= raw->operand_count_visible;
+    if (is_written(operand))
+      *(is_hidden ? &hidden : &written) |= bit(register_of(operand));
+    if (is_hidden && operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
+      hidden |= bit(number_of(operand->mem.base)) & (bit(RSI) | bit(RDI));
   }
-  return written;
+  return written | (hidden & ~bit(RSP));
 }
 
 /* The registers of a sum, and the destinations of it and of copies: `writes` are those that
