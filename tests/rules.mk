@@ -94,7 +94,7 @@ campaign-jit: all
 .PHONY: check-machines
 check-machines: all samples
 	CHECK_MACHINES=all TEST_TIMEOUT=3600 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
-	  tests/run tests/cli/matrix-machines.sh tests/cli/machines-decoders.sh tests/cli/machines-decoders-x86-64.sh tests/samples/machines.sh
+	  tests/run tests/cli/matrix-machines.sh tests/cli/machines-decoders.sh tests/cli/machines-decoders-llvm.sh tests/samples/machines.sh
 
 # Tools that change packed files afterwards, on the plain links of all machines (CHECK_TOOLS=all: on every cell, for hours).
 .PHONY: check-tools

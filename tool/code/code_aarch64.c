@@ -510,6 +510,8 @@ static const struct {
     {0x0a000000, 0x08000000, CODE_OTHER, T | F | O | S, 0, decode_rare},
 
     /* Vectors: conversions, moves, and copies of elements have general registers */
+    {0xfffffc00, 0x1e7e0000, CODE_OTHER, 0, T, NULL}, /* FJCVTZS */
+    {0x5f34fc00, 0x1e340000, CODE_OTHER, 0, 0, NULL}, /* with FEAT_FPRCVT, from vector to vector */
     {0x5f26fc00, 0x1e220000, CODE_OTHER, F, 0, NULL},
     {0x5f27fc00, 0x1e270000, CODE_OTHER, F, 0, NULL},
     {0x5f20fc00, 0x1e200000, CODE_OTHER, 0, T, NULL},

@@ -1,11 +1,11 @@
-/* decoders_x86_64.cpp - compares the decoder's facts on x86-64 instructions with LLVM's tables.
+/* decoders_llvm.cpp - compares the decoders' facts on instructions with LLVM's tables.
  *
- *     decoders_x86_64 FILE... | random SEED
+ *     decoders_llvm x86-64|aarch64|riscv64 FILE... | random SEED
  *
  * Of each instruction in a file's code, or in random bytes: whether it is a call, a jump, a branch, or a return; the general
- * registers that it writes to; whether it moves the stack pointer, or stores something. Instructions that one of the two lacks, or
- * reads as longer, are counted apart. Prints a line for each kind of difference, and then the numbers of all instructions, of those
- * apart, and of differences.
+ * registers that it writes to; whether it moves the stack pointer; on x86-64, whether it stores something. Instructions that one of
+ * the two lacks, or reads as longer, are counted apart. Prints a line for each kind of difference, and then the numbers of all
+ * instructions, of those apart, and of differences.
  */
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCContext.h>
@@ -36,10 +36,62 @@ extern "C" {
 
 namespace {
 
-const unsigned rsp = 4, general = 16;
-const uint32_t preserved = 0xf028; /* rbx, rbp, r12 to r15 */
+struct Machine {
+  const char *name, *triple, *features;
+  uint16_t number; /* in ELF */
+  unsigned stack;  /* the stack pointer's number */
+  uint32_t preserved, ignored;
+  std::vector<std::string> registers;
+  std::vector<std::string> exempt; /* instructions, by the start of their names in LLVM */
+};
+
+std::vector<std::string> numbered(unsigned count, std::vector<std::string> last) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < count; i++)
+    names.push_back("X" + std::to_string(i));
+  names.insert(names.end(), last.begin(), last.end());
+  return names;
+}
+
+/* x86-64: LLVM's tables have registers too many for the first ones, and too few, or the wrong ones, for the others. Zydis reads
+ * `xchg` of %rax and itself, or with a `rep` prefix, as `nop` and `pause`. The decoder loses both registers with `lea` to half of
+ * one. AArch64: LLVM lists no register for SYSL; signatures leave the link register what it is; pairs move their base by 0.
+ * RISC-V: a call by another register than ra is a jump; LLVM lists one register of a pair. */
+const Machine machines[] = {
+    {"x86-64",
+     "x86_64-linux-gnu",
+     "",
+     EM_X86_64,
+     4,
+     0xf028,
+     0,
+     {"RAX", "RCX", "RDX", "RBX", "RSP", "RBP", "RSI", "RDI", "R8", "R9", "R10", "R11", "R12",
+      "R13", "R14", "R15"},
+     {"CDQ", "CQO", "CWD", "ENTER", "PUSHFS", "PUSHGS", "POPFS", "POPGS", "VMWRITE", "ENCLS",
+      "ENCLU", "ENCLV", "GETSEC", "XCHG16ar", "XCHG32ar", "XCHG64ar", "LEA64_32r"}},
+    {"aarch64",
+     "aarch64-linux-gnu",
+     "+all",
+     EM_AARCH64,
+     31,
+     0,
+     0,
+     numbered(29, {"FP", "LR", "SP"}),
+     {"SYSL", "AUTIASPPC", "AUTIBSPPC", "STP", "LDP"}},
+    {"riscv64",
+     "riscv64-linux-gnu",
+     "+m,+a,+f,+d,+c,+v,+zba,+zbb,+zbs,+zicond,+zfa,+zacas",
+     EM_RISCV,
+     2,
+     0,
+     1,
+     numbered(32, {}),
+     {"JAL", "C_JR", "AMOCAS_"}},
+};
 
 struct Tables {
+  const Machine *machine;
+  const struct code_architecture *architecture;
   const llvm::Target *target;
   std::unique_ptr<llvm::MCRegisterInfo> registers;
   std::unique_ptr<llvm::MCAsmInfo> assembly;
@@ -53,12 +105,10 @@ struct Tables {
 };
 
 void number_registers(Tables &tables) {
-  static const char *const names[general] = {"RAX", "RCX", "RDX", "RBX", "RSP", "RBP",
-                                             "RSI", "RDI", "R8",  "R9",  "R10", "R11",
-                                             "R12", "R13", "R14", "R15"};
+  const std::vector<std::string> &names = tables.machine->registers;
   for (unsigned i = 1; i < tables.registers->getNumRegs(); i++)
-    for (unsigned n = 0; n < general; n++)
-      if (tables.registers->getName(i) == std::string(names[n]))
+    for (unsigned n = 0; n < names.size(); n++)
+      if (names[n] == tables.registers->getName(i))
         for (llvm::MCPhysReg part : tables.registers->subregs_inclusive(i))
           tables.numbers[part] = n;
 }
@@ -68,7 +118,7 @@ uint32_t bit_of(const Tables &tables, unsigned name) {
   return found == tables.numbers.end() ? 0 : 1u << found->second;
 }
 
-/* The registers that LLVM's tables say are written. */
+/* The registers that are written, by LLVM's tables. */
 uint32_t written_by(const Tables &tables, const llvm::MCInst &instruction) {
   const llvm::MCInstrDesc &description = tables.instructions->get(instruction.getOpcode());
   uint32_t written = 0;
@@ -77,7 +127,7 @@ uint32_t written_by(const Tables &tables, const llvm::MCInst &instruction) {
       written |= bit_of(tables, instruction.getOperand(i).getReg());
   for (llvm::MCPhysReg name : description.implicit_defs())
     written |= bit_of(tables, name);
-  return written;
+  return written & ~tables.machine->ignored;
 }
 
 const char *kind_of(const llvm::MCInstrDesc &description) {
@@ -103,15 +153,9 @@ const char *kind_of(const code_instruction &instruction) {
   }
 }
 
-/* LLVM's tables have registers too many for the first ones, and too few, or the wrong ones, for the others. Zydis reads `xchg` of
- * %rax and itself, or with a `rep` prefix, as `nop` and `pause`. The decoder loses both registers with `lea` to half of one. */
-bool is_exempt(const std::string &name) {
-  static const char *const names[] = {"CDQ",      "CQO",      "CWD",    "ENTER",    "PUSHFS",
-                                      "PUSHGS",   "POPFS",    "POPGS",  "VMWRITE",  "ENCLS",
-                                      "ENCLU",    "ENCLV",    "GETSEC", "XCHG16ar", "XCHG32ar",
-                                      "XCHG64ar", "LEA64_32r"};
-  for (const char *exempt : names)
-    if (name.compare(0, strlen(exempt), exempt) == 0)
+bool is_exempt(const Machine &machine, const std::string &name) {
+  for (const std::string &exempt : machine.exempt)
+    if (name.compare(0, exempt.size(), exempt) == 0)
       return true;
   return false;
 }
@@ -128,31 +172,36 @@ bool is_barrier(const std::string &name) {
   return false;
 }
 
-uint32_t changed_by(const code_instruction &instruction) {
-  return code_registers(&code_x86_64, instruction.stack.changes);
-}
-
 std::string difference_of(const Tables &tables, const code_instruction &own,
                           const llvm::MCInst &theirs) {
+  const Machine &machine = *tables.machine;
   const llvm::MCInstrDesc &description = tables.instructions->get(theirs.getOpcode());
   const std::string name = tables.instructions->getName(theirs.getOpcode()).str();
   const uint32_t written = written_by(tables, theirs), may = own.parts.writes | own.parts.may_write;
-  const bool writes_rsp = (written >> rsp & 1) != 0,
-             moves = own.stack.growth != 0 || own.stack.copy != CODE_NO_BASE;
+  const uint32_t changed = code_registers(tables.architecture, own.stack.changes),
+                 stack = 1u << machine.stack;
+  const bool moves = own.stack.growth != 0 || own.stack.copy != CODE_NO_BASE || (may & stack) != 0;
+  if (is_exempt(machine, name))
+    return "";
   if (std::string(kind_of(own)) != kind_of(description))
     return std::string(" is a ") + kind_of(own);
-  if (own.kind != CODE_OTHER || is_exempt(name))
+  if (own.kind != CODE_OTHER)
     return "";
   std::string difference;
-  if ((written & ~may & ~(1u << rsp)) != 0)
+  if ((written & ~may & ~stack) != 0)
     difference += " misses a register";
-  if ((may & ~written) != 0 && own.effect != CODE_ANY_EFFECT)
+  /* (On x86-64, `cmov` counts as writing to both of its registers.) */
+  const bool is_exact = own.effect != CODE_ANY_EFFECT;
+  if (((machine.number != EM_X86_64 ? own.parts.writes : is_exact ? may : 0) & ~written) != 0)
     difference += " has a register too many";
-  if (changed_by(own) != (written & preserved))
+  if (machine.preserved != 0 && changed != (written & machine.preserved))
     difference += " changes others";
-  if (writes_rsp ? !moves : own.stack.growth != 0)
-    difference += writes_rsp ? " keeps the stack pointer" : " moves the stack pointer";
-  if (description.mayStore() && !own.may_store && own.stack.growth <= 0 && !is_barrier(name))
+  if ((written & stack) != 0 && !moves)
+    difference += " keeps the stack pointer";
+  if (machine.number == EM_X86_64 && (written & stack) == 0 && own.stack.growth != 0)
+    difference += " moves the stack pointer";
+  if (machine.number == EM_X86_64 && description.mayStore() && !own.may_store &&
+      own.stack.growth <= 0 && !is_barrier(name))
     difference += " stores nothing";
   return difference;
 }
@@ -172,7 +221,7 @@ void read_code(Tables &tables, const uint8_t *bytes, size_t size, uint64_t addre
     code_instruction own;
     llvm::MCInst theirs;
     uint64_t length = 0;
-    code_x86_64.decode(bytes + at, size - at, address + at, &own);
+    tables.architecture->decode(bytes + at, size - at, address + at, &own);
     const auto status = tables.disassembler->getInstruction(
         theirs, length, llvm::ArrayRef<uint8_t>(bytes + at, size - at), address + at,
         llvm::nulls());
@@ -181,7 +230,8 @@ void read_code(Tables &tables, const uint8_t *bytes, size_t size, uint64_t addre
       tables.apart++;
     else
       compare(tables, own, theirs);
-    at += own.length;
+    at += own.kind == CODE_INVALID && tables.architecture->has_link && length > 0 ? length
+                                                                                  : own.length;
   }
 }
 
@@ -207,28 +257,39 @@ void read_random(Tables &tables, unsigned seed) {
 } // namespace
 
 int main(int argc, char **argv) {
-  const char *machine = "x86_64-linux-gnu";
-  std::string error;
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86Disassembler();
-  Tables tables;
-  tables.target = llvm::TargetRegistry::lookupTarget(machine, error);
-  if (tables.target == nullptr)
+  LLVMInitializeAArch64TargetInfo();
+  LLVMInitializeAArch64TargetMC();
+  LLVMInitializeAArch64Disassembler();
+  LLVMInitializeRISCVTargetInfo();
+  LLVMInitializeRISCVTargetMC();
+  LLVMInitializeRISCVDisassembler();
+  Tables tables{};
+  for (const Machine &machine : machines)
+    if (argc > 2 && argv[1] == std::string(machine.name))
+      tables.machine = &machine;
+  if (tables.machine == nullptr)
     return 2;
-  tables.registers.reset(tables.target->createMCRegInfo(machine));
-  tables.assembly.reset(tables.target->createMCAsmInfo(*tables.registers, machine, {}));
-  tables.processor.reset(tables.target->createMCSubtargetInfo(machine, "", ""));
+  std::string error;
+  const char *triple = tables.machine->triple;
+  tables.architecture = code_architecture(tables.machine->number);
+  tables.target = llvm::TargetRegistry::lookupTarget(triple, error);
+  tables.registers.reset(tables.target->createMCRegInfo(triple));
+  tables.assembly.reset(tables.target->createMCAsmInfo(*tables.registers, triple, {}));
+  tables.processor.reset(
+      tables.target->createMCSubtargetInfo(triple, "", tables.machine->features));
   tables.instructions.reset(tables.target->createMCInstrInfo());
   tables.context = std::make_unique<llvm::MCContext>(
-      llvm::Triple(machine), tables.assembly.get(), tables.registers.get(), tables.processor.get());
+      llvm::Triple(triple), tables.assembly.get(), tables.registers.get(), tables.processor.get());
   tables.disassembler.reset(
       tables.target->createMCDisassembler(*tables.processor, *tables.context));
   number_registers(tables);
-  if (argc == 3 && argv[1] == std::string("random"))
-    read_random(tables, static_cast<unsigned>(atoi(argv[2])));
+  if (argc == 4 && argv[2] == std::string("random"))
+    read_random(tables, static_cast<unsigned>(atoi(argv[3])));
   else
-    for (int i = 1; i < argc; i++)
+    for (int i = 2; i < argc; i++)
       read_file(tables, argv[i]);
   llvm::outs() << tables.total << ' ' << tables.apart << ' ' << tables.differences << '\n';
 }
