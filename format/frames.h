@@ -64,13 +64,17 @@ struct frame_machine {
 
 /* ---- Reading: frames_read.c ---- */
 
+enum { FRAMES_NOTED_SHAPES = 16 };
+
 /* A part that is open. */
 struct frames_part {
   const uint8_t *shapes, *tags, *samples, *others, *starts, *numbers, *exceptions;
   uint32_t shapes_size, function_count, record_count, other_count, exception_count;
   struct frame_machine machine;
   uint8_t tag_width, other_width, shape_width, extra_width;
-  uint8_t start_width, exception_width; /* follow */
+  uint8_t start_width, exception_width, sample_width; /* these and the rest follow */
+  uint8_t noted_shapes;                               /* of so many, the first ones: */
+  uint8_t shape_places[FRAMES_NOTED_SHAPES];
 };
 
 /* Opens bytes[0..size), followed by 16 readable bytes, for so many functions and records. False:

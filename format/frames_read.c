@@ -21,6 +21,60 @@
 
 #include "format/bits.h"
 
+/* ---- Shapes ---- */
+
+/* The bytes of the shape at a place. UINT64_MAX: not all of them are before the shapes' end. */
+static uint64_t shape_size(const struct frames_part *part, uint64_t place) {
+  const uint8_t *at = part->shapes + place;
+  const uint64_t left = part->shapes_size - place;
+  if (left < 2)
+    return UINT64_MAX;
+  const bool is_known = at[1] != FRAMES_UNKNOWN;
+  const bool has_offset = is_known && (at[0] & FRAMES_REGISTER_MASK) != part->machine.stack_pointer;
+  const bool has_lost = is_known && (at[0] & FRAMES_LOST) != 0;
+  const uint64_t size = 2u + has_offset + 4u * has_lost + (is_known ? at[1] : 0u);
+  return size <= left ? size : UINT64_MAX;
+}
+
+/* The place of a shape; UINT64_MAX: there is none. */
+static uint64_t find_shape(const struct frames_part *part, uint64_t number) {
+  uint64_t place = 0;
+  for (;; number--) {
+    const uint64_t size = shape_size(part, place);
+    if (size == UINT64_MAX || number == 0)
+      return size == UINT64_MAX ? UINT64_MAX : place;
+    place += size;
+  }
+}
+
+/* The view of shape `number`, for frames of a size; an unknown one if there is none. */
+static inline struct frame_view sized_view(const struct frames_part *part, uint64_t number,
+                                           uint64_t size) {
+  const uint64_t place =
+      number < part->noted_shapes ? part->shape_places[number] : find_shape(part, number);
+  if (place == UINT64_MAX)
+    return (struct frame_view){0};
+  const uint8_t *at = part->shapes + place;
+  const uint8_t first = *at++, count = *at++;
+  if (count == FRAMES_UNKNOWN)
+    return (struct frame_view){0};
+  struct frame_view view = {.is_known = true,
+                            .is_signed = (first & FRAMES_SIGNED) != 0,
+                            .cfa_register = first & FRAMES_REGISTER_MASK,
+                            .place_count = count,
+                            .cfa_offset = (int64_t)(size + part->machine.pushed_by_call)};
+  if (view.cfa_register != part->machine.stack_pointer)
+    view.cfa_offset = (int64_t)*at++ * FRAMES_WORD;
+  if ((first & FRAMES_LOST) != 0) {
+    view.lost = bits_load32(at);
+    at += sizeof view.lost;
+  }
+  view.places = at;
+  return view;
+}
+
+/* ---- Opening ---- */
+
 static bool take(const uint8_t *bytes, uint64_t size, uint64_t *place, uint64_t bits,
                  const uint8_t **part) {
   const uint64_t wanted = bits_to_bytes(bits);
@@ -29,6 +83,17 @@ static bool take(const uint8_t *bytes, uint64_t size, uint64_t *place, uint64_t 
   *part = bytes + *place;
   *place += wanted;
   return true;
+}
+
+/* Notes the places of the first shapes, which are the frequent ones. */
+static void note_shapes(struct frames_part *part) {
+  for (uint64_t place = 0; part->noted_shapes < FRAMES_NOTED_SHAPES && place <= UINT8_MAX;) {
+    const uint64_t size = shape_size(part, place);
+    if (size == UINT64_MAX)
+      return;
+    part->shape_places[part->noted_shapes++] = (uint8_t)place;
+    place += size;
+  }
 }
 
 bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
@@ -55,12 +120,14 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
   const uint64_t samples = part->other_width == 0 ? 0 : function_count / TAGS_PER_SAMPLE + 1;
   const uint64_t starts = part->exception_count == 0 ? 0 : record_count / RECORDS_PER_START + 2;
   part->start_width = (uint8_t)bits_for_count((uint64_t)part->exception_count + 1);
+  part->sample_width = (uint8_t)bits_for_count((uint64_t)part->other_count + 1);
   part->exception_width = part->shape_width + part->extra_width;
   uint64_t place = FRAMES_HEAD_SIZE;
-  return take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes) &&
-         take(bytes, size, &place, (uint64_t)function_count * part->tag_width, &part->tags) &&
-         take(bytes, size, &place, samples * bits_for_count((uint64_t)part->other_count + 1),
-              &part->samples) &&
+  if (!take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes))
+    return false;
+  note_shapes(part);
+  return take(bytes, size, &place, (uint64_t)function_count * part->tag_width, &part->tags) &&
+         take(bytes, size, &place, samples * part->sample_width, &part->samples) &&
          take(bytes, size, &place, (uint64_t)part->other_count * part->other_width,
               &part->others) &&
          take(bytes, size, &place, starts * part->start_width, &part->starts) &&
@@ -69,23 +136,32 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
               &part->exceptions);
 }
 
-/* ---- Shapes ---- */
+/* ---- Functions ---- */
 
-/* The number of functions before this one with the tag "another". A tag's bits are in one byte. */
-static uint64_t others_before(const struct frames_part *part, uint32_t function) {
-  const unsigned sample_width = bits_for_count((uint64_t)part->other_count + 1);
-  const uint32_t sample = function / TAGS_PER_SAMPLE;
-  uint64_t others = bits_at(part->samples, (uint64_t)sample * sample_width, sample_width);
-  for (uint32_t i = sample * TAGS_PER_SAMPLE; i < function; i += TAGS_PER_WORD) {
-    const unsigned count = function - i < TAGS_PER_WORD ? function - i : TAGS_PER_WORD;
-    const uint64_t tags = bits_load64(part->tags + (uint64_t)i * FRAMES_TAG_MAX / 8) &
-                          bits_low_mask(count * FRAMES_TAG_MAX);
-    others += (unsigned)__builtin_popcountll(tags & tags >> 1 & 0x5555555555555555u);
-  }
-  return others;
+/* Of each nibble, how many of its two tags are "another". */
+static inline uint64_t count_others(uint64_t tags) {
+  const uint64_t others = tags & tags >> 1 & 0x5555555555555555u, low = 0x3333333333333333u;
+  return (others & low) + (others >> 2 & low);
 }
 
-static uint64_t shape_of(const struct frames_part *part, uint32_t function) {
+/* The number of functions before this one with the tag "another". (The counts of four words stay
+ * below 16 in a nibble, and their sum is at most TAGS_PER_SAMPLE.) */
+static inline uint64_t others_before(const struct frames_part *part, uint32_t function) {
+  enum { WORD = sizeof(uint64_t) };
+  const uint32_t sample = function / TAGS_PER_SAMPLE;
+  const uint8_t *tags = part->tags + (uint64_t)sample * (TAGS_PER_SAMPLE / TAGS_PER_WORD * WORD);
+  unsigned left = function % TAGS_PER_SAMPLE;
+  uint64_t counts = 0;
+  for (; left >= TAGS_PER_WORD; left -= TAGS_PER_WORD, tags += WORD)
+    counts += count_others(bits_load64(tags));
+  counts += count_others(bits_load64(tags) & bits_low_mask(left * FRAMES_TAG_MAX));
+  const uint64_t low = 0x0f0f0f0f0f0f0f0fu, sums = (counts & low) + (counts >> 4 & low);
+  return bits_at(part->samples, (uint64_t)sample * part->sample_width, part->sample_width) +
+         (sums * 0x0101010101010101u >> 56);
+}
+
+/* The number of a function's shape. A tag's bits are in one byte. */
+static inline uint64_t shape_of(const struct frames_part *part, uint32_t function) {
   const uint64_t tag = bits_at(part->tags, (uint64_t)function * part->tag_width, part->tag_width);
   if (tag != FRAMES_TAG_OTHER || part->other_width == 0)
     return tag;
@@ -95,39 +171,12 @@ static uint64_t shape_of(const struct frames_part *part, uint32_t function) {
   return FRAMES_TAG_OTHER + bits_at(part->others, other * part->other_width, part->other_width);
 }
 
-/* The view of shape `number`; an unknown one if there is none. */
-static struct frame_view shape_view(const struct frames_part *part, uint64_t number) {
-  const uint8_t *at = part->shapes, *end = at + part->shapes_size;
-  for (;; number--) {
-    if (end - at < 2)
-      return (struct frame_view){0};
-    const uint8_t first = at[0], count = at[1];
-    const bool is_known = count != FRAMES_UNKNOWN;
-    struct frame_view view = {.is_known = is_known,
-                              .is_signed = (first & FRAMES_SIGNED) != 0,
-                              .cfa_register = first & FRAMES_REGISTER_MASK,
-                              .place_count = is_known ? count : 0};
-    const bool has_offset = is_known && view.cfa_register != part->machine.stack_pointer;
-    const bool has_lost = is_known && (first & FRAMES_LOST) != 0;
-    const ptrdiff_t size = 2 + has_offset + 4 * has_lost + view.place_count;
-    if (end - at < size)
-      return (struct frame_view){0};
-    if (number == 0) {
-      view.cfa_offset = has_offset ? (int64_t)at[2] * FRAMES_WORD : 0;
-      view.lost = has_lost ? bits_load32(at + 2 + has_offset) : 0;
-      view.places = at + size - view.place_count;
-      return view;
-    }
-    at += size;
-  }
-}
-
 /* ---- Exceptions ---- */
 
 /* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has
  * one, but one of the records near it may well have: so all their numbers are compared, without a
  * branch to mispredict. */
-static inline uint64_t exception_of(const struct frames_part *part, uint32_t record) {
+static uint64_t exception_of(const struct frames_part *part, uint32_t record) {
   if (part->exception_count == 0)
     return UINT64_MAX;
   const unsigned width = part->start_width;
@@ -171,19 +220,23 @@ uint64_t frames_extra(const struct frames_part *part, uint32_t record) {
   return extra_at(part, exception_of(part, record));
 }
 
-struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
-                              uint64_t size) {
-  const bool is_known_size = size != UINT64_MAX;
-  const uint64_t exception =
-      part->shape_width > 0 || !is_known_size ? exception_of(part, record) : UINT64_MAX;
+/* The view of a record whose shape or size may be an exception's. */
+static __attribute__((noinline)) struct frame_view find_exceptional(const struct frames_part *part,
+                                                                    uint32_t function,
+                                                                    uint32_t record,
+                                                                    uint64_t size) {
+  const uint64_t exception = exception_of(part, record);
   const uint64_t shape = exception != UINT64_MAX && part->shape_width > 0
                              ? bits_at(part->exceptions, exception, part->shape_width)
                              : shape_of(part, function);
-  struct frame_view view = shape_view(part, shape);
-  if (view.cfa_register == part->machine.stack_pointer)
-    view.cfa_offset = (int64_t)((is_known_size ? size : extra_at(part, exception)) +
-                                part->machine.pushed_by_call);
-  return view;
+  return sized_view(part, shape, size != UINT64_MAX ? size : extra_at(part, exception));
+}
+
+struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
+                              uint64_t size) {
+  if (part->shape_width > 0 || size == UINT64_MAX)
+    return find_exceptional(part, function, record, size);
+  return sized_view(part, shape_of(part, function), size);
 }
 
 struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view) {
