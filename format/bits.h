@@ -24,7 +24,7 @@
 #error "LLVM's stack maps and this table are read in place, in the little-endian order they have"
 #endif
 
-enum { BITS_PADDING = 16 };
+enum { BITS_PADDING = 16, BITS_LOADED = 57 /* bits that one load has, at any bit */ };
 
 static inline uint64_t bits_low_mask(unsigned width) {
   return width >= 64 ? UINT64_MAX : ((uint64_t)1 << width) - 1;

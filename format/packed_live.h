@@ -172,12 +172,20 @@ static inline uint64_t plain_distance(const struct packed_pairs *pairs, uint64_t
              : distance_at(pairs, pairs->numbers_at + slot * pairs->number_width);
 }
 
+/* The fields of the slots from one on that may hold derived references: BITS_LOADED bits. */
+static inline struct packed_distances load_distances(const struct packed_pairs *pairs,
+                                                     uint64_t slot) {
+  const uint64_t fields = slot * pairs->number_width;
+  return (struct packed_distances){bits_from(pairs->table->layouts, pairs->bases_at + fields),
+                                   bits_from(pairs->table->layouts, pairs->numbers_at + fields)};
+}
+
 /* The distances of a slot that may hold a derived reference, and of its base. */
 static inline struct packed_distances slot_distances(const struct packed_pairs *pairs,
                                                      uint64_t slot) {
-  const uint64_t fields = slot * pairs->number_width;
-  return (struct packed_distances){distance_at(pairs, pairs->bases_at + fields),
-                                   distance_at(pairs, pairs->numbers_at + fields)};
+  const struct packed_distances fields = load_distances(pairs, slot);
+  return (struct packed_distances){fields.base & pairs->number_mask,
+                                   fields.derived & pairs->number_mask};
 }
 
 /* The location of a plain slot. */

@@ -121,67 +121,77 @@ static bool has_words(const struct packed_table *table) {
 /* Bit n is for place n. */
 __extension__ typedef unsigned __int128 places;
 
-static inline places place_bit(uint64_t place) {
-  assert(place < ROW_NEAR);
-  return (places)1 << place;
-}
+static inline places place_bit(uint64_t place) { return (places)1 << place % ROW_NEAR; }
 
-/* Adds the plain slots of a group, whose first location is place `shift`: of words, `room` follow. */
-static inline bool add_plain(places *bases, const struct packed_pairs *group, uint64_t shift,
-                             uint64_t room) {
-  const places plain = live_plain(group);
-  if (group->in_order == group->plain) {
-    *bases |= plain << shift;
-    return plain >> (room - 1) >> 1 == 0;
-  }
-  for (uint64_t live = (uint64_t)plain; live != 0; live &= live - 1) {
-    const uint64_t distance = plain_distance(group, (unsigned)__builtin_ctzll(live));
-    if (distance >= room)
-      return false;
-    *bases |= place_bit(shift + distance);
-  }
-  return true;
-}
-
-/* The places found so far; `derived` has the pairs' derived slots. */
+/* The places found so far: the bases; the pairs of two places, before `end`; and the bits of all
+ * numbers of places, which are below ROW_NEAR if these are. */
 struct near {
-  places bases, derived;
-  unsigned count;
+  places bases;
+  struct row_pair *end;
+  uint64_t numbers;
 };
 
-/* Adds the other slots. Whether a slot's base is another one can't be guessed: each pair is
- * written, and counts where it is. Of a location that is derived twice, the first pair counts.
- * (Places are bytes, which the compiler takes for parts of anything: so all else is local.) */
-static inline __attribute__((always_inline)) bool add_derived(struct near *near,
-                                                              struct row_pair *pairs,
-                                                              const struct packed_pairs *group,
-                                                              uint64_t shift, uint64_t room) {
-  const struct packed_pairs own = *group;
-  struct near all = *near;
-  for (uint64_t live = own.live & ~live_plain(&own); live != 0; live &= live - 1) {
-    const struct packed_distances at = slot_distances(&own, (unsigned)__builtin_ctzll(live));
-    if ((at.base >= room) | (at.derived >= room))
-      return false;
-    const places bit = place_bit(shift + at.derived);
-    const bool is_move = (at.base != at.derived) & ((all.derived & bit) == 0);
-    pairs[all.count] = (struct row_pair){(uint8_t)(shift + at.base), (uint8_t)(shift + at.derived)};
-    all.count += is_move;
-    all.derived |= bit & -(places)is_move;
-    all.bases |= place_bit(shift + at.base);
+enum { NEAR_PAIRS_ROOM = ROW_NEAR + PACKED_ROW_MAX }; /* a group's are added at once */
+
+/* Adds the plain slots of a group, whose first location is place `shift` < ROW_NEAR. */
+static inline bool add_plain(struct near *near, const struct packed_pairs *group, uint64_t shift) {
+  const uint64_t plain = live_plain(group);
+  if (group->in_order == group->plain) {
+    near->bases |= (places)plain << shift;
+    return shift <= 64 || plain >> (ROW_NEAR - shift) == 0;
   }
-  *near = all;
+  for (uint64_t live = plain; live != 0; live &= live - 1) {
+    const uint64_t place = shift + plain_distance(group, (unsigned)__builtin_ctzll(live));
+    near->numbers |= place;
+    near->bases |= place_bit(place);
+  }
   return true;
 }
 
-/* Takes out the derived places that turned out to be bases, too; how many are left. */
-static unsigned leave_out_bases(places bases, struct row_pair *pairs, unsigned count) {
-  unsigned kept = 0;
-  for (unsigned i = 0; i < count; i++) {
-    const struct row_pair pair = pairs[i];
-    pairs[kept] = pair;
-    kept += (bases & place_bit(pair.derived)) == 0;
+/* Adds the other slots; one load has the fields of several. Whether a slot's base is another one
+ * can't be guessed: each pair is written, and counts where it is. (Places are bytes, which the
+ * compiler takes for parts of anything: so all else is local.) */
+static inline __attribute__((always_inline)) void
+add_derived(struct near *near, const struct packed_pairs *group, uint64_t shift) {
+  const struct packed_pairs own = *group;
+  const uint64_t width = own.number_width;
+  uint64_t live = own.live & ~live_plain(&own);
+  if (live == 0)
+    return;
+  struct near all = *near;
+  uint64_t from = (unsigned)__builtin_ctzll(live);
+  struct packed_distances loaded = load_distances(&own, from);
+  for (; live != 0; live &= live - 1) {
+    const uint64_t slot = (unsigned)__builtin_ctzll(live);
+    uint64_t field = (slot - from) * width;
+    if (field + width > BITS_LOADED) {
+      loaded = load_distances(&own, slot);
+      from = slot;
+      field = 0;
+    }
+    const uint64_t base = shift + (loaded.base >> field & own.number_mask);
+    const uint64_t derived = shift + (loaded.derived >> field & own.number_mask);
+    *all.end = (struct row_pair){(uint8_t)base, (uint8_t)derived};
+    all.end += base != derived;
+    all.numbers |= base | derived;
+    all.bases |= place_bit(base);
   }
-  return kept;
+  *near = all;
+}
+
+/* Chooses the pairs whose derived place is no base, and adds it to the bases: all places in use. Of
+ * a location that is derived twice, the first pair counts. */
+static unsigned choose_moves(struct row_pair *moves, places *used, const struct row_pair *pairs,
+                             const struct row_pair *end) {
+  unsigned count = 0;
+  for (; pairs < end; pairs++) {
+    const places bit = place_bit(pairs->derived);
+    moves[count] = *pairs;
+    count += (*used & bit) == 0;
+    *used |= bit;
+  }
+  assert(count < ROW_MOVES_ROOM);
+  return count;
 }
 
 static unsigned lowest(places set) {
@@ -194,40 +204,51 @@ static unsigned highest(places set) {
                         : ROW_NEAR - 1 - (unsigned)__builtin_clzll((uint64_t)(set >> 64));
 }
 
-static struct row_moves moves_of(const struct near *near, int64_t value, unsigned count) {
-  const places used = near->bases | near->derived;
-  assert(count <= ROW_MOVES_ROOM && count <= near->count);
-  return (struct row_moves){
-      .bases = {(uint64_t)near->bases, (uint64_t)(near->bases >> 64)},
+/* Reads a live set's places; place 0 is location *first. False: they are too far apart, or
+ * unreadable. */
+static inline bool read_near(struct near *near, struct row_pair pairs[NEAR_PAIRS_ROOM],
+                             uint32_t *first, const struct packed_record *record) {
+  enum { BEFORE = 24 }; /* the first of several groups needn't have the lowest location */
+  const struct packed_table *table = record->table;
+  const uint64_t layout = (uint64_t)record->layout * 8;
+  uint64_t positions_end = layout, start = layout + table->frame_width;
+  *near = (struct near){.end = pairs};
+  do {
+    const struct packed_pairs group = group_pairs(table, start, positions_end, record->position);
+    if (group.bad)
+      return false;
+    if (positions_end == layout)
+      *first = group.next_at == 0 ? group.first
+                                  : group.first - (group.first < BEFORE ? group.first : BEFORE);
+    const uint32_t shift = group.first - *first;
+    if (group.live != 0) {
+      if (shift >= ROW_NEAR || near->end - pairs > ROW_NEAR || !add_plain(near, &group, shift))
+        return false;
+      add_derived(near, &group, shift);
+    }
+    start = positions_end = group.next_at == 0 ? 0 : next_start(table, group.next_at);
+  } while (start != 0);
+  return near->numbers < ROW_NEAR;
+}
+
+bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
+                    const struct packed_record *record) {
+  const struct packed_table *table = record->table;
+  struct row_pair found[NEAR_PAIRS_ROOM];
+  struct near near;
+  uint32_t first = 0;
+  if (!has_words(table) || !read_near(&near, found, &first, record))
+    return false;
+  places used = near.bases;
+  const unsigned count = choose_moves(pairs, &used, found, near.end);
+  const uint64_t value = (uint64_t)table->first_class.value + (uint64_t)first * ROW_WORD;
+  *moves = (struct row_moves){
+      .bases = {(uint64_t)near.bases, (uint64_t)(near.bases >> 64)},
       .value = (int32_t)value,
       .low = used == 0 ? 1 : (uint8_t)lowest(used),
       .high = used == 0 ? 0 : (uint8_t)highest(used),
       .count = (uint8_t)count,
   };
-}
-
-bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
-                    const struct packed_record *record) {
-  enum { BEFORE = 24 }; /* the first of several groups needn't have the lowest location */
-  const struct packed_table *table = record->table;
-  if (!has_words(table))
-    return false;
-  struct packed_pairs group = layout_pairs(table, record->layout, record->position);
-  const uint32_t before = group.first < BEFORE ? group.first : BEFORE;
-  const uint32_t first = group.next_at == 0 ? group.first : group.first - before;
-  const uint64_t value = (uint64_t)table->first_class.value + (uint64_t)first * ROW_WORD;
-  struct near near = {0};
-  do {
-    const uint32_t shift = group.first - first;
-    if (group.bad || shift >= ROW_NEAR || group.first >= table->first_class_count)
-      return false;
-    const uint32_t words = table->first_class_count - group.first;
-    const uint32_t room = words < ROW_NEAR - shift ? words : ROW_NEAR - shift;
-    if (!add_plain(&near.bases, &group, shift, room) ||
-        !add_derived(&near, pairs, &group, shift, room))
-      return false;
-  } while (next_group(&group));
-  *moves = moves_of(&near, (int64_t)value,
-                    near.count == 0 ? 0 : leave_out_bases(near.bases, pairs, near.count));
-  return !group.bad && (int64_t)value == moves->value;
+  return (int64_t)value == moves->value &&
+         (used == 0 || (uint64_t)first + moves->high < table->first_class_count);
 }
