@@ -134,8 +134,9 @@ static inline uintptr_t *near_place(uintptr_t start, unsigned place) {
 }
 
 /* Updates a live set whose places are near each other. False: not all of them are in the stack. */
-static bool update_near(const struct stackpack_walk *walk, const struct row_moves *moves,
-                        const struct row_pair *pairs, stackpack_forward *forward, void *closure) {
+static inline __attribute__((always_inline)) bool
+update_near(const struct stackpack_walk *walk, const struct row_moves *moves,
+            const struct row_pair *pairs, stackpack_forward *forward, void *closure) {
   const struct stackpack_stack *stack = &walk->private_.stack;
   const uintptr_t start = walk->context.stack_pointer + (uintptr_t)moves->value;
   const struct row_pair *end = pairs + moves->count;
@@ -148,25 +149,34 @@ static bool update_near(const struct stackpack_walk *walk, const struct row_move
     return false;
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) -= *near_place(start, pair->base);
-  for (unsigned word = 0; word < ROW_NEAR_WORDS; word++)
+  for (unsigned word = 0; word < ROW_NEAR_WORDS; word++) {
+    uintptr_t *places = near_place(start, 64 * word);
     for (uint64_t bits = moves->bases[word]; bits != 0; bits &= bits - 1)
-      update_base(near_place(start, 64 * word + (unsigned)__builtin_ctzll(bits)), forward, closure);
+      update_base(places + __builtin_ctzll(bits), forward, closure);
+  }
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) += *near_place(start, pair->base);
   return true;
 }
 
-/* The same of the frame at hand, by the cache or the table. False: this way can't update it. */
-static bool update_as_near(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
-  const struct cache_entry *entry = walk_entry(walk);
+/* The same of the frame at hand, by the table. False: this way can't update it. */
+static bool update_new_near(const struct stackpack_walk *walk, stackpack_forward *forward,
+                            void *closure) {
   struct row_moves moves;
   struct row_pair pairs[ROW_MOVES_ROOM];
-  if (entry != NULL)
-    return entry->moves.count != ROW_NOT_NEAR &&
-           update_near(walk, &entry->moves, entry->row.pairs + entry->row.head.count, forward,
-                       closure);
   return row_read_moves(&moves, pairs, record_of(&walk->record)) &&
          update_near(walk, &moves, pairs, forward, closure);
+}
+
+/* The same by the cache or the table. */
+static inline bool update_as_near(const struct stackpack_walk *walk, stackpack_forward *forward,
+                                  void *closure) {
+  const struct cache_entry *entry = walk_entry(walk);
+  if (entry == NULL)
+    return update_new_near(walk, forward, closure);
+  return entry->moves.count != ROW_NOT_NEAR &&
+         update_near(walk, &entry->moves, entry->row.pairs + entry->row.head.count, forward,
+                     closure);
 }
 
 /* ---- Any places ---- */
