@@ -129,8 +129,14 @@ enum { IS_SANITIZED = 0 };
 /* raw_search.c. False if a loaded module is certain to have none, even with its file unread. */
 bool raw_may_be_there(const struct elf_image *image);
 
-/* table.c: the facts about a record's frame. */
-struct frame_view record_view(const struct stackpack_record *record);
+/* The facts about a record's frame. */
+static inline struct frame_view record_view(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  const struct packed_table *table = packed->table;
+  return table->has_frames
+             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
+             : (struct frame_view){0};
+}
 
 /* table.c: the end of the managed addresses that begin at the start of the record's function. */
 uint64_t record_function_end(const struct stackpack_record *record);

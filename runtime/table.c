@@ -88,14 +88,6 @@ static inline void fill(struct stackpack_record *record) {
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
 }
 
-struct frame_view record_view(const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  const struct packed_table *table = packed->table;
-  return table->has_frames
-             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
-             : (struct frame_view){0};
-}
-
 struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const struct frames_part *part = &packed->table->frames;

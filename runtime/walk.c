@@ -43,7 +43,7 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
 
 /* ---- Frames ---- */
 
-static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_t address) {
+static inline enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_t address) {
   const struct stackpack_walker *walker = walk->private_.walker;
   const enum stackpack_answer answer =
       walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
@@ -54,7 +54,8 @@ static enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_
   return answer;
 }
 
-static enum stackpack_answer find(struct stackpack_walk *walk, uintptr_t address) {
+static inline __attribute__((always_inline)) enum stackpack_answer find(struct stackpack_walk *walk,
+                                                                        uintptr_t address) {
   struct stackpack_cache *cache = walk->private_.walker->cache;
   const uint32_t slot = cache != NULL ? cache_look_up(cache, address, &walk->record) : 0;
   if (slot == 0)
@@ -75,8 +76,8 @@ static bool is_of_frame(const struct stackpack_walk *walk) {
 /* An address without a record. A look-up takes it for a return address, and answers for the
  * function of the byte before it; where a function was interrupted, the byte at the address
  * counts. */
-static enum stackpack_walk_answer without_record(struct stackpack_walk *walk,
-                                                 enum stackpack_answer answer) {
+static __attribute__((noinline)) enum stackpack_walk_answer
+without_record(struct stackpack_walk *walk, enum stackpack_answer answer) {
   if (walk->context.is_exact)
     answer = find(walk, walk->context.pc + 1);
   return answer == STACKPACK_NOT_MANAGED ? STACKPACK_WALK_NATIVE : STACKPACK_WALK_NOT_SAFEPOINT;
@@ -156,69 +157,134 @@ static enum stackpack_walk_answer refuse_end(const struct stackpack_walk *walk, 
                                             : STACKPACK_WALK_OUT_OF_STACK;
 }
 
-/* Goes to the caller's frame. */
+/* The end of the frame, the CFA, by a register and an offset; at least so many words above. */
 static inline __attribute__((always_inline)) enum stackpack_walk_answer
-take_step(struct stackpack_walk *walk, const struct step *step) {
-  struct stackpack_context *context = &walk->context;
+find_end(const struct stackpack_walk *walk, unsigned reg, int32_t offset, unsigned words,
+         uintptr_t *end) {
+  const struct stackpack_context *context = &walk->context;
   const uintptr_t stack_pointer = context->stack_pointer;
-  uintptr_t cfa = stack_pointer, pc;
-  assert(step->words > 0 && step->return_word <= step->words); /* so the walk goes up */
-  if (step->cfa_register != STACKPACK_STACK_POINTER) {
-    if (!walk_knows(context, step->cfa_register))
+  uintptr_t cfa = stack_pointer;
+  if (reg != STACKPACK_STACK_POINTER) {
+    if (!walk_knows(context, reg))
       return STACKPACK_WALK_REGISTER_UNKNOWN;
-    cfa = walk_register(context, step->cfa_register);
+    cfa = walk_register(context, reg);
   }
-  cfa += (uintptr_t)step->cfa_offset;
+  cfa += (uintptr_t)offset;
   const uintptr_t size = cfa - stack_pointer;
-  if (size % WORD != 0 || size < step->words * (uintptr_t)WORD ||
+  if (size % WORD != 0 || size < words * (uintptr_t)WORD ||
       size > walk->private_.stack.end - stack_pointer)
     return refuse_end(walk, cfa);
-  if (step->return_word != 0)
-    pc = *(const uintptr_t *)(cfa - step->return_word * (uintptr_t)WORD);
-  else if (find_return(walk, &pc) != STACKPACK_WALK_NATIVE)
-    return STACKPACK_WALK_SIZE_UNKNOWN;
-  take_saved(context, step, cfa);
-  context->stack_pointer = cfa;
-  context->pc = walk_strip_signature(pc);
-  context->is_exact = 0;
+  *end = cfa;
   return STACKPACK_WALK_NATIVE;
 }
 
-/* The step by the table's facts. */
+/* The return address of a frame, by its word below the end. 0: it is in a register. */
+static inline enum stackpack_walk_answer read_return(const struct stackpack_walk *walk,
+                                                     uintptr_t cfa, unsigned word, uintptr_t *pc) {
+  if (word == 0)
+    return find_return(walk, pc);
+  *pc = *(const uintptr_t *)(cfa - word * (uintptr_t)WORD);
+  return STACKPACK_WALK_NATIVE;
+}
+
+static inline void go_to(struct stackpack_context *context, uintptr_t stack_pointer, uintptr_t pc) {
+  context->stack_pointer = stack_pointer;
+  context->pc = walk_strip_signature(pc);
+  context->is_exact = 0;
+}
+
+/* Goes to the caller's frame. */
+static inline __attribute__((always_inline)) enum stackpack_walk_answer
+take_step(struct stackpack_walk *walk, const struct step *step) {
+  uintptr_t cfa, pc;
+  assert(step->words > 0 && step->return_word <= step->words); /* so the walk goes up */
+  enum stackpack_walk_answer answer =
+      find_end(walk, step->cfa_register, step->cfa_offset, step->words, &cfa);
+  if (answer == STACKPACK_WALK_NATIVE)
+    answer = read_return(walk, cfa, step->return_word, &pc);
+  if (answer != STACKPACK_WALK_NATIVE)
+    return answer;
+  take_saved(&walk->context, step, cfa);
+  go_to(&walk->context, cfa, pc);
+  return STACKPACK_WALK_NATIVE;
+}
+
+/* The word below a frame's end that has a register's value; 0: there is none. */
+static inline unsigned word_of(const struct frame_view *view, unsigned reg) {
+  for (unsigned word = 0; word < view->place_count; word++)
+    if (view->places[word] == reg)
+      return word + 1;
+  return 0;
+}
+
+static inline unsigned words_of(const struct frame_view *view) {
+  return view->place_count > 0 ? view->place_count : 1; /* a frame has one word at least */
+}
+
+static inline uint32_t kept_by(const struct frame_view *view) {
+  return STACKPACK_PRESERVED_REGISTERS & ~view->lost;
+}
+
+/* The step by the table's facts, for the cache. */
 static struct step step_of(const struct frame_view *view, unsigned return_register) {
   struct step step = {.cfa_offset = (int32_t)view->cfa_offset,
-                      .kept = STACKPACK_PRESERVED_REGISTERS & ~view->lost,
-                      .words = view->place_count,
-                      .cfa_register = view->cfa_register};
+                      .kept = kept_by(view),
+                      .words = (uint8_t)words_of(view),
+                      .cfa_register = view->cfa_register,
+                      .return_word = (uint8_t)word_of(view, return_register)};
   for (uint8_t word = view->place_count; word > 0; word--) {
     const uint8_t reg = view->places[word - 1];
-    if (reg == return_register) {
-      step.return_word = word;
-    } else if (reg < STACKPACK_REGISTERS) {
-      step.saved |= 1u << reg;
-      step.first_word = word;
-      step.places = view->places + word - 1;
-    }
+    if (reg == return_register || reg >= STACKPACK_REGISTERS)
+      continue;
+    step.saved |= 1u << reg;
+    step.first_word = word;
+    step.places = view->places + word - 1;
   }
-  step.words += step.words == 0; /* a frame has one word at least */
   return step;
 }
 
+/* The same as take_saved, by the facts: without a cache, a step is used once. */
+static inline void take_places(struct stackpack_context *context, const struct frame_view *view,
+                               unsigned return_register, uintptr_t cfa) {
+  const uint8_t *end = view->places + view->place_count;
+  uint64_t saved = 0;
+  for (const uint8_t *place = view->places; place < end; place++) {
+    const uint8_t reg = *place;
+    cfa -= WORD;
+    if (reg < STACKPACK_REGISTERS) {
+      context->registers[reg] = cfa;
+      saved |= (uint64_t)1 << reg;
+    }
+  }
+  saved &= ~((uint64_t)1 << return_register);
+  context->known = (context->known & kept_by(view)) | (uint32_t)saved;
+  context->in_memory |= (uint32_t)saved;
+  context->doubled &= ~(uint32_t)saved;
+}
+
 /* A managed frame whose step is absent from the cache. */
-static enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
+static inline enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
   const unsigned return_register = record_of(&walk->record)->table->frames.machine.return_register;
   const struct frame_view view = record_view(&walk->record);
   struct cache_entry *entry = walk_entry(walk);
+  uintptr_t cfa, pc;
   if (!view.is_known)
     return walk_step_without_facts(walk);
   if (view.cfa_register >= STACKPACK_REGISTERS)
     return STACKPACK_WALK_REGISTER_UNKNOWN;
   if (view.cfa_offset != (int32_t)view.cfa_offset)
     return STACKPACK_WALK_CORRUPT; /* frames.h has no facts of such ones */
-  const struct step step = step_of(&view, return_register);
   if (entry != NULL)
-    entry->step = step;
-  return take_step(walk, &step);
+    entry->step = step_of(&view, return_register);
+  enum stackpack_walk_answer answer =
+      find_end(walk, view.cfa_register, (int32_t)view.cfa_offset, words_of(&view), &cfa);
+  if (answer == STACKPACK_WALK_NATIVE)
+    answer = read_return(walk, cfa, word_of(&view, return_register), &pc);
+  if (answer != STACKPACK_WALK_NATIVE)
+    return answer;
+  take_places(&walk->context, &view, return_register, cfa);
+  go_to(&walk->context, cfa, pc);
+  return STACKPACK_WALK_NATIVE;
 }
 
 static enum stackpack_walk_answer check_arrival(const struct stackpack_walk *walk) {
