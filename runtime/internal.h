@@ -129,6 +129,29 @@ enum { IS_SANITIZED = 0 };
 /* raw_search.c. False if a loaded module is certain to have none, even with its file unread. */
 bool raw_may_be_there(const struct elf_image *image);
 
+/* Completes a record from its packed one. */
+static inline void record_complete(struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
+  record->frame_size = packed_record_frame_size(packed);
+  record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
+}
+
+/* table.c: the answer for a return address without a record. */
+enum stackpack_answer table_answer_otherwise(const struct stackpack_table *table, uint64_t address,
+                                             enum packed_answer answer);
+
+/* stackpack_table_find, to be compiled into a walk. */
+static inline enum stackpack_answer record_find(const struct stackpack_table *table,
+                                                uint64_t address, struct stackpack_record *record) {
+  const enum packed_answer answer =
+      packed_find(const_table_of(table), address, (struct packed_record *)record);
+  if (__builtin_expect(answer != PACKED_FOUND, 0))
+    return table_answer_otherwise(table, address, answer);
+  record_complete(record);
+  return STACKPACK_FOUND;
+}
+
 /* The facts about a record's frame. */
 static inline struct frame_view record_view(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);

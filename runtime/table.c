@@ -80,14 +80,6 @@ size_t stackpack_table_records(const struct stackpack_table *table) {
 
 /* ---- Records ---- */
 
-/* Completes a record from its packed one. */
-static inline void fill(struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
-  record->frame_size = packed_record_frame_size(packed);
-  record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
-}
-
 struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const struct frames_part *part = &packed->table->frames;
@@ -118,12 +110,14 @@ uint64_t record_function_end(const struct stackpack_record *record) {
   return packed_stretch(packed->table, packed->stretch, &stretch) ? stretch.end : 0;
 }
 
-/* The answer for a return address without a record: the call before it is in the function of the
- * byte before it. After a noreturn call, another function may start. */
-static __attribute__((noinline)) enum stackpack_answer
-without_record(const struct packed_table *table, uint64_t address) {
+/* The call before a return address is in the function of the byte before it. After a noreturn call,
+ * another function may start. */
+enum stackpack_answer table_answer_otherwise(const struct stackpack_table *table, uint64_t address,
+                                             enum packed_answer answer) {
   struct packed_record before;
-  switch (packed_find(table, address - 1, &before)) {
+  if (answer == PACKED_CORRUPT)
+    return STACKPACK_CORRUPT;
+  switch (packed_find(const_table_of(table), address - 1, &before)) {
   case PACKED_FOUND:
   case PACKED_NOT_SAFEPOINT:
     return STACKPACK_NOT_SAFEPOINT;
@@ -137,13 +131,7 @@ without_record(const struct packed_table *table, uint64_t address) {
 
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
                                            struct stackpack_record *record) {
-  const enum packed_answer answer =
-      packed_find(const_table_of(table), address, (struct packed_record *)record);
-  if (answer != PACKED_FOUND)
-    return answer == PACKED_CORRUPT ? STACKPACK_CORRUPT
-                                    : without_record(const_table_of(table), address);
-  fill(record);
-  return STACKPACK_FOUND;
+  return record_find(table, address, record);
 }
 
 enum stackpack_answer stackpack_table_record(const struct stackpack_table *table, uint32_t index,
@@ -152,7 +140,7 @@ enum stackpack_answer stackpack_table_record(const struct stackpack_table *table
   if (index >= packed_table->record_count ||
       packed_record_at(packed_table, index, (struct packed_record *)record) != PACKED_FOUND)
     return STACKPACK_CORRUPT;
-  fill(record);
+  record_complete(record);
   return STACKPACK_FOUND;
 }
 
@@ -164,7 +152,7 @@ bool stackpack_record_next(struct stackpack_record *record) {
       next.address != record->address)
     return false;
   *(struct packed_record *)record = next;
-  fill(record);
+  record_complete(record);
   return true;
 }
 

@@ -43,11 +43,12 @@ struct stackpack_context stackpack_context_at_call(uintptr_t return_address,
 
 /* ---- Frames ---- */
 
-static inline enum stackpack_answer find_in_table(struct stackpack_walk *walk, uintptr_t address) {
+static inline __attribute__((always_inline)) enum stackpack_answer
+find_in_table(struct stackpack_walk *walk, uintptr_t address) {
   const struct stackpack_walker *walker = walk->private_.walker;
-  const enum stackpack_answer answer =
-      walker->process != NULL ? stackpack_find(walker->process, address, &walk->record)
-                              : stackpack_table_find(walker->table, address, &walk->record);
+  const enum stackpack_answer answer = walker->process != NULL
+                                           ? stackpack_find(walker->process, address, &walk->record)
+                                           : record_find(walker->table, address, &walk->record);
   walk_set_slot(walk, walker->cache != NULL && answer == STACKPACK_FOUND
                           ? cache_remember(walker->cache, &walk->record)
                           : 0);
