@@ -111,15 +111,12 @@ position_field(uint64_t positions_end, uint32_t position, uint32_t rows) {
   return (struct packed_field){positions_end - all, width};
 }
 
-/* The pairs of the group at a bit of the part: its live slots at a position, whose field is before
- * the bit `positions_end`. */
+/* The pairs of the group with a head: its live slots at a position, whose field is before the bit
+ * `positions_end`. */
 static inline __attribute__((always_inline)) struct packed_pairs
-group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions_end,
-            uint32_t position) {
+head_pairs(const struct packed_table *table, struct packed_head head, uint64_t positions_end,
+           uint32_t position) {
   const uint64_t end = layouts_end(table);
-  if (start >= end)
-    return broken_pairs(table);
-  const struct packed_head head = read_head(table, start);
   const struct packed_field field = position_field(positions_end, position, head.rows);
   const struct packed_group group = read_group(table, &head);
   if ((group.row_width > PACKED_ROW_MAX) | (field.at > end) | (group.end > end))
@@ -146,6 +143,15 @@ group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions
       .number_mask = ((uint64_t)1 << group.number_width) - 1,
       .number_width = group.number_width,
   };
+}
+
+/* The same of the group at a bit of the part. */
+static inline __attribute__((always_inline)) struct packed_pairs
+group_pairs(const struct packed_table *table, uint64_t start, uint64_t positions_end,
+            uint32_t position) {
+  if (start >= layouts_end(table))
+    return broken_pairs(table);
+  return head_pairs(table, read_head(table, start), positions_end, position);
 }
 
 /* The pairs at a position of a layout: the pairs of its first group. */

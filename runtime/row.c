@@ -204,31 +204,50 @@ static unsigned highest(places set) {
                         : ROW_NEAR - 1 - (unsigned)__builtin_clzll((uint64_t)(set >> 64));
 }
 
+/* Adds the live slots of a group; place 0 is location `first`. False: they are too far away. */
+static inline __attribute__((always_inline)) bool add_near(struct near *near,
+                                                           const struct row_pair *pairs,
+                                                           const struct packed_pairs *group,
+                                                           uint32_t first) {
+  const uint32_t shift = group->first - first;
+  if (group->live == 0)
+    return true;
+  if (shift >= ROW_NEAR || near->end - pairs > ROW_NEAR || !add_plain(near, group, shift))
+    return false;
+  add_derived(near, group, shift);
+  return true;
+}
+
 /* Reads a live set's places; place 0 is location *first. False: they are too far apart, or
  * unreadable. */
 static inline bool read_near(struct near *near, struct row_pair pairs[NEAR_PAIRS_ROOM],
                              uint32_t *first, const struct packed_record *record) {
   enum { BEFORE = 24 }; /* the first of several groups needn't have the lowest location */
   const struct packed_table *table = record->table;
-  const uint64_t layout = (uint64_t)record->layout * 8;
-  uint64_t positions_end = layout, start = layout + table->frame_width;
+  const uint64_t positions_end = (uint64_t)record->layout * 8;
+  const uint64_t start = positions_end + table->frame_width;
   *near = (struct near){.end = pairs};
-  do {
-    const struct packed_pairs group = group_pairs(table, start, positions_end, record->position);
-    if (group.bad)
-      return false;
-    if (positions_end == layout)
-      *first = group.next_at == 0 ? group.first
-                                  : group.first - (group.first < BEFORE ? group.first : BEFORE);
-    const uint32_t shift = group.first - *first;
-    if (group.live != 0) {
-      if (shift >= ROW_NEAR || near->end - pairs > ROW_NEAR || !add_plain(near, &group, shift))
-        return false;
-      add_derived(near, &group, shift);
-    }
-    start = positions_end = group.next_at == 0 ? 0 : next_start(table, group.next_at);
-  } while (start != 0);
-  return near->numbers < ROW_NEAR;
+  if (start >= layouts_end(table))
+    return false;
+  struct packed_head head = read_head(table, start);
+  struct packed_pairs group;
+  if ((head.flags | head.derived | head.assignments) == 0) {
+    /* As most are. With these constants, the compiler leaves half of the code out. */
+    head.flags = head.derived = head.assignments = 0;
+    group = head_pairs(table, head, positions_end, record->position);
+    *first = group.first;
+    return !group.bad && add_near(near, pairs, &group, *first);
+  }
+  group = head_pairs(table, head, positions_end, record->position);
+  *first = group.next_at == 0 ? group.first
+                              : group.first - (group.first < BEFORE ? group.first : BEFORE);
+  while (!group.bad && add_near(near, pairs, &group, *first)) {
+    if (group.next_at == 0)
+      return near->numbers < ROW_NEAR;
+    const uint64_t next = next_start(table, group.next_at);
+    group = group_pairs(table, next, next, record->position);
+  }
+  return false;
 }
 
 bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
