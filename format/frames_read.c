@@ -16,10 +16,7 @@
  *                order: the lowest byte of each record's number
  *   exceptions   of each of these its shape, and its excess over LLVM's size
  */
-#include "format/frames.h"
-#include "format/frames_bytes.h"
-
-#include "format/bits.h"
+#include "format/frames_find.h"
 
 /* ---- Shapes ---- */
 
@@ -36,8 +33,7 @@ static uint64_t shape_size(const struct frames_part *part, uint64_t place) {
   return size <= left ? size : UINT64_MAX;
 }
 
-/* The place of a shape; UINT64_MAX: there is none. */
-static uint64_t find_shape(const struct frames_part *part, uint64_t number) {
+uint64_t frames_find_shape(const struct frames_part *part, uint64_t number) {
   uint64_t place = 0;
   for (;; number--) {
     const uint64_t size = shape_size(part, place);
@@ -45,32 +41,6 @@ static uint64_t find_shape(const struct frames_part *part, uint64_t number) {
       return size == UINT64_MAX ? UINT64_MAX : place;
     place += size;
   }
-}
-
-/* The view of shape `number`, for frames of a size; an unknown one if there is none. */
-static inline struct frame_view sized_view(const struct frames_part *part, uint64_t number,
-                                           uint64_t size) {
-  const uint64_t place =
-      number < part->noted_shapes ? part->shape_places[number] : find_shape(part, number);
-  if (place == UINT64_MAX)
-    return (struct frame_view){0};
-  const uint8_t *at = part->shapes + place;
-  const uint8_t first = *at++, count = *at++;
-  if (count == FRAMES_UNKNOWN)
-    return (struct frame_view){0};
-  struct frame_view view = {.is_known = true,
-                            .is_signed = (first & FRAMES_SIGNED) != 0,
-                            .cfa_register = first & FRAMES_REGISTER_MASK,
-                            .place_count = count,
-                            .cfa_offset = (int64_t)(size + part->machine.pushed_by_call)};
-  if (view.cfa_register != part->machine.stack_pointer)
-    view.cfa_offset = (int64_t)*at++ * FRAMES_WORD;
-  if ((first & FRAMES_LOST) != 0) {
-    view.lost = bits_load32(at);
-    at += sizeof view.lost;
-  }
-  view.places = at;
-  return view;
 }
 
 /* ---- Opening ---- */
@@ -136,41 +106,6 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
               &part->exceptions);
 }
 
-/* ---- Functions ---- */
-
-/* Of each nibble, how many of its two tags are "another". */
-static inline uint64_t count_others(uint64_t tags) {
-  const uint64_t others = tags & tags >> 1 & 0x5555555555555555u, low = 0x3333333333333333u;
-  return (others & low) + (others >> 2 & low);
-}
-
-/* The number of functions before this one with the tag "another". (The counts of four words stay
- * below 16 in a nibble, and their sum is at most TAGS_PER_SAMPLE.) */
-static inline uint64_t others_before(const struct frames_part *part, uint32_t function) {
-  enum { WORD = sizeof(uint64_t) };
-  const uint32_t sample = function / TAGS_PER_SAMPLE;
-  const uint8_t *tags = part->tags + (uint64_t)sample * (TAGS_PER_SAMPLE / TAGS_PER_WORD * WORD);
-  unsigned left = function % TAGS_PER_SAMPLE;
-  uint64_t counts = 0;
-  for (; left >= TAGS_PER_WORD; left -= TAGS_PER_WORD, tags += WORD)
-    counts += count_others(bits_load64(tags));
-  counts += count_others(bits_load64(tags) & bits_low_mask(left * FRAMES_TAG_MAX));
-  const uint64_t low = 0x0f0f0f0f0f0f0f0fu, sums = (counts & low) + (counts >> 4 & low);
-  return bits_at(part->samples, (uint64_t)sample * part->sample_width, part->sample_width) +
-         (sums * 0x0101010101010101u >> 56);
-}
-
-/* The number of a function's shape. A tag's bits are in one byte. */
-static inline uint64_t shape_of(const struct frames_part *part, uint32_t function) {
-  const uint64_t tag = bits_at(part->tags, (uint64_t)function * part->tag_width, part->tag_width);
-  if (tag != FRAMES_TAG_OTHER || part->other_width == 0)
-    return tag;
-  const uint64_t other = others_before(part, function);
-  if (other >= part->other_count)
-    return UINT64_MAX;
-  return FRAMES_TAG_OTHER + bits_at(part->others, other * part->other_width, part->other_width);
-}
-
 /* ---- Exceptions ---- */
 
 /* Where the exception of a record is, in bits; UINT64_MAX if it has none. Hardly any record has
@@ -220,11 +155,8 @@ uint64_t frames_extra(const struct frames_part *part, uint32_t record) {
   return extra_at(part, exception_of(part, record));
 }
 
-/* The view of a record whose shape or size may be an exception's. */
-static __attribute__((noinline)) struct frame_view find_exceptional(const struct frames_part *part,
-                                                                    uint32_t function,
-                                                                    uint32_t record,
-                                                                    uint64_t size) {
+struct frame_view frames_find_exceptional(const struct frames_part *part, uint32_t function,
+                                          uint32_t record, uint64_t size) {
   const uint64_t exception = exception_of(part, record);
   const uint64_t shape = exception != UINT64_MAX && part->shape_width > 0
                              ? bits_at(part->exceptions, exception, part->shape_width)
@@ -234,9 +166,7 @@ static __attribute__((noinline)) struct frame_view find_exceptional(const struct
 
 struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
                               uint64_t size) {
-  if (part->shape_width > 0 || size == UINT64_MAX)
-    return find_exceptional(part, function, record, size);
-  return sized_view(part, shape_of(part, function), size);
+  return find_frame(part, function, record, size);
 }
 
 struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view) {

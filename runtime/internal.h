@@ -152,15 +152,6 @@ static inline enum stackpack_answer record_find(const struct stackpack_table *ta
   return STACKPACK_FOUND;
 }
 
-/* The facts about a record's frame. */
-static inline struct frame_view record_view(const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  const struct packed_table *table = packed->table;
-  return table->has_frames
-             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
-             : (struct frame_view){0};
-}
-
 /* table.c: the end of the managed addresses that begin at the start of the record's function. */
 uint64_t record_function_end(const struct stackpack_record *record);
 
