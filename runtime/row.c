@@ -134,18 +134,18 @@ struct near {
 enum { NEAR_PAIRS_ROOM = ROW_NEAR + PACKED_ROW_MAX }; /* a group's are added at once */
 
 /* Adds the plain slots of a group, whose first location is place `shift` < ROW_NEAR. */
-static inline bool add_plain(struct near *near, const struct packed_pairs *group, uint64_t shift) {
+static inline void add_plain(struct near *near, const struct packed_pairs *group, uint64_t shift) {
   const uint64_t plain = live_plain(group);
   if (group->in_order == group->plain) {
+    near->numbers |= shift + bits_for_number(plain >> 1); /* the last one's */
     near->bases |= (places)plain << shift;
-    return shift <= 64 || plain >> (ROW_NEAR - shift) == 0;
+    return;
   }
   for (uint64_t live = plain; live != 0; live &= live - 1) {
     const uint64_t place = shift + plain_distance(group, (unsigned)__builtin_ctzll(live));
     near->numbers |= place;
     near->bases |= place_bit(place);
   }
-  return true;
 }
 
 /* Adds the other slots; one load has the fields of several. Whether a slot's base is another one
@@ -212,8 +212,9 @@ static inline __attribute__((always_inline)) bool add_near(struct near *near,
   const uint32_t shift = group->first - first;
   if (group->live == 0)
     return true;
-  if (shift >= ROW_NEAR || near->end - pairs > ROW_NEAR || !add_plain(near, group, shift))
+  if (shift >= ROW_NEAR || near->end - pairs > ROW_NEAR)
     return false;
+  add_plain(near, group, shift);
   add_derived(near, group, shift);
   return true;
 }
