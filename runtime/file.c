@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static struct owned *owned_of(struct stackpack_file *file) {
-  return (struct owned *)file->private_;
+static struct file_overlay *overlay_of(struct stackpack_file *file) {
+  return (struct file_overlay *)file->private_;
 }
 
 /* A system call's error, by its number; elf_file_open's number for a file of another form. */
@@ -65,36 +65,36 @@ static enum stackpack_error open_raw(struct elf_file *file, struct stackpack_tab
 }
 
 /* A file whose maps were read into a table of their own isn't needed any more. */
-static void give_back_file(struct owned *owned) {
-  if (owned->size > 0)
-    munmap((void *)(uintptr_t)owned->start, owned->size);
-  owned->start = owned->size = 0;
+static void give_back_file(struct file_overlay *overlay) {
+  if (overlay->size > 0)
+    munmap((void *)(uintptr_t)overlay->start, overlay->size);
+  overlay->start = overlay->size = 0;
 }
 
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path) {
   struct elf_file source;
   *file = (struct stackpack_file){0};
-  struct owned *owned = owned_of(file);
+  struct file_overlay *overlay = overlay_of(file);
   enum stackpack_error error = error_of(elf_file_open(&source, path));
   if (error != STACKPACK_OK)
     return error;
-  owned->start = (uint64_t)(uintptr_t)source.memory;
-  owned->size = source.image.size;
+  overlay->start = (uint64_t)(uintptr_t)source.memory;
+  overlay->size = source.image.size;
   error = open_packed(&source, &file->table);
   if (error == STACKPACK_NO_STACK_MAPS)
-    error = open_raw(&source, &file->table, &owned->table);
+    error = open_raw(&source, &file->table, &overlay->table);
   const enum stackpack_error at_end = error_of(elf_file_end(&source));
   error = at_end != STACKPACK_OK ? at_end : error;
   if (error != STACKPACK_OK)
     stackpack_file_close(file);
-  else if (owned->table != NULL)
-    give_back_file(owned);
+  else if (overlay->table != NULL)
+    give_back_file(overlay);
   return error;
 }
 
 void stackpack_file_close(struct stackpack_file *file) {
-  struct owned *owned = owned_of(file);
-  give_back_file(owned);
-  free(owned->table);
+  struct file_overlay *overlay = overlay_of(file);
+  give_back_file(overlay);
+  free(overlay->table);
   *file = (struct stackpack_file){0};
 }

@@ -25,7 +25,7 @@ enum { THIS_MACHINE = EM_RISCV };
 #endif
 
 /* A file's own memory. */
-struct owned {
+struct file_overlay {
   void *table;          /* from malloc: the packed form of a raw section, or NULL */
   uint64_t start, size; /* the file's mapping: its address and bytes */
 };
@@ -82,7 +82,7 @@ _Static_assert(sizeof(struct packed_pairs) <= sizeof((struct stackpack_pairs){0}
 _Static_assert(sizeof(struct packed_list) <= sizeof(struct stackpack_locations), "room for a list");
 _Static_assert(sizeof(struct module_overlay) <= sizeof((struct stackpack_module){0}.private_),
                "room for what is known of a module");
-_Static_assert(sizeof(struct owned) <= sizeof((struct stackpack_file){0}.private_),
+_Static_assert(sizeof(struct file_overlay) <= sizeof((struct stackpack_file){0}.private_),
                "room for what a file owns");
 _Static_assert(sizeof(struct process_overlay) <= sizeof(struct stackpack_process),
                "room for a process");
