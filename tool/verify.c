@@ -4,7 +4,7 @@
 #include "tool/calls/drop.h"
 #include "tool/check/answers.h"
 #include "tool/check/compare.h"
-#include "tool/check/frames.h"
+#include "tool/check/compare_frames.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
 #include "tool/source/positions.h"
@@ -97,7 +97,7 @@ static bool compare(struct program *raw, const struct program *packed, const str
   compare_tables(table, &packed->loaded.table, differences);
   if (!compare_sources(raw, packed, maps, differences, problem))
     return false;
-  if (!frames_compare(&raw->image, table, differences, problem))
+  if (!compare_frames(&raw->image, table, differences, problem))
     return false;
   if (packed->loaded.kind == LOAD_PACKED && differences->count == 0) {
     answers_all(table, &packed->loaded.packed, differences);

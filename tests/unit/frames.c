@@ -1,7 +1,7 @@
 /* frames.c - tests the comparison of frames with libdw's, on all functions of this very program and of the
  * C library: that both readers agree, and that a fact that is wrong is noticed.
  */
-#include "tool/check/frames.h"
+#include "tool/check/compare_frames.h"
 
 #include "elf/evidence.h"
 #include "suite.h"
@@ -56,7 +56,7 @@ static void close_subject(struct subject *subject) {
 static struct differences compare(const struct subject *subject) {
   struct differences differences = {0};
   struct problem problem = {0};
-  ck_assert(frames_compare(&subject->image, &subject->table, &differences, &problem));
+  ck_assert(compare_frames(&subject->image, &subject->table, &differences, &problem));
   return differences;
 }
 

@@ -1,11 +1,11 @@
-/* frames.c - compares facts of frames with those of elfutils' libdw at the same addresses.
+/* compare_frames.c - compares facts of frames with those of elfutils' libdw at the same addresses.
  *
  * A walk trusts these facts with every root of all callers, and the reader of them is stackpack's
  * own (elf/eh_frame.h). libdw has another one. It answers with DWARF expressions: `bregx R, N`
  * where the CFA is a register and an offset; `call_frame_cfa, plus_uconst N` for a register that is
  * saved at an offset from the CFA; no expression for one that still has its value, or has lost it.
  */
-#include "tool/check/frames.h"
+#include "tool/check/compare_frames.h"
 
 #include "elf/evidence.h"
 #include "format/frames.h"
@@ -142,7 +142,7 @@ static bool compare_all(const struct safepoints *table, const struct code *code,
   return true;
 }
 
-bool frames_compare(const struct image *image, const struct safepoints *table,
+bool compare_frames(const struct image *image, const struct safepoints *table,
                     struct differences *differences, struct problem *problem) {
   Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
   struct evidence evidence;
