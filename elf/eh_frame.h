@@ -16,7 +16,7 @@
 #include "elf/machine.h"
 #include "format/safepoints.h"
 
-struct code; /* entries.h */
+struct code; /* map_entries.h */
 
 /* The size of a section whose end is unknown, up to its first terminator; it is at most `size`. (A
  * terminator may be in the middle, too: the functions below read on after it.) */

@@ -7,7 +7,7 @@
 #include "elf/eh_frame.h"
 
 #include "elf/eh_frame_entries.h"
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 #include "format/search.h"
 
 /* DW_CFA_*: the instructions. The first three have their first operand in the low bits. (DWARF 5,

@@ -85,9 +85,9 @@ void evidence_free(struct evidence *evidence) {
 }
 
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
-                     struct entries *entries) {
+                     struct map_entries *entries) {
   const struct section_bytes *unwind = &evidence->unwind;
   return (unwind->bytes == NULL || eh_frame_tell_frames(table, &evidence->code, unwind->bytes,
                                                         unwind->size, unwind->address)) &&
-         entries_finish(table, &evidence->code, entries);
+         map_entries_finish(table, &evidence->code, entries);
 }

@@ -3,13 +3,13 @@
  * The runtime (with libc only) and the command read raw stack maps alike: first they find the code
  * and its functions; then they read the maps (format/safepoints.h), and distinguish statepoints
  * from other records by the code; then they leave out entries that the code contradicts
- * (entries.h), add the frames from the unwind table, and sort the records.
+ * (map_entries.h), add the frames from the unwind table, and sort the records.
  */
 #ifndef STACKPACK_EVIDENCE_H
 #define STACKPACK_EVIDENCE_H
 
 #include "elf/elf_image.h"
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 
 /* The sections of stack maps that one file may have: linkers leave one, linker scripts a few. Each
  * costs a look at all relocations. */
@@ -31,6 +31,6 @@ struct statepoint_signs evidence_signs(const struct evidence *evidence);
 
 /* Finishes a table with all of the image's stack maps. False if memory runs out. */
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
-                     struct entries *entries);
+                     struct map_entries *entries);
 
 #endif

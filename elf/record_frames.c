@@ -5,7 +5,7 @@
  * taken off the stack again, another rule may hold already. A stack map's or patch point's address
  * is the instruction's own.
  */
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 
 #include "format/owned.h"
 

@@ -103,7 +103,7 @@ static enum stackpack_error add_extents(struct source *source) {
 }
 
 static enum stackpack_error read(struct source *source) {
-  struct entries entries = {0};
+  struct map_entries entries = {0};
   if (!find_code(source))
     return STACKPACK_NO_MEMORY;
   enum stackpack_error error = read_maps(source);
@@ -113,7 +113,7 @@ static enum stackpack_error read(struct source *source) {
     error = STACKPACK_BAD_STACK_MAP;
   if (error == STACKPACK_OK && !evidence_finish(&source->evidence, &source->safepoints, &entries))
     error = STACKPACK_NO_MEMORY;
-  entries_free(&entries);
+  map_entries_free(&entries);
   return error;
 }
 

@@ -82,7 +82,7 @@ static enum stackpack_error read_sections(const struct elf_image *image,
 
 static enum stackpack_error read(const struct elf_image *image, struct safepoints *safepoints) {
   struct evidence evidence;
-  struct entries entries = {0};
+  struct map_entries entries = {0};
   enum stackpack_error error = STACKPACK_NO_MEMORY;
   if (evidence_find(&evidence, image))
     error = read_sections(image, &evidence, safepoints);
@@ -91,7 +91,7 @@ static enum stackpack_error read(const struct elf_image *image, struct safepoint
   /* Symbols in the file only might have an end. */
   if (error == STACKPACK_OK && image->bytes == NULL && !has_all_ends(safepoints))
     error = STACKPACK_SYSTEM_ERROR;
-  entries_free(&entries);
+  map_entries_free(&entries);
   evidence_free(&evidence);
   return error;
 }

@@ -177,7 +177,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
 
 /* Reads them into one table of safepoints, and refuses contradictions. */
 static bool read_stack_maps(struct packing *packing, struct problem *problem) {
-  const struct entries *entries = &packing->loaded.entries;
+  const struct map_entries *entries = &packing->loaded.entries;
   return load_records(packing->image, &packing->options->load, &packing->loaded, problem) &&
          (packing->options->conflicts == CONFLICTS_OMIT ||
           (bolt_check(packing->path, packing->image, &packing->loaded, problem) &&

@@ -20,7 +20,7 @@ static bool is_untouched(const struct image_section *old_text, uint64_t function
 
 bool bolt_check(const char *path, const struct image *image, const struct loaded *loaded,
                 struct problem *problem) {
-  const struct entries *entries = &loaded->entries;
+  const struct map_entries *entries = &loaded->entries;
   const struct image_section *old_text = find(image, ".bolt.org.text");
   if (find(image, ".note.bolt_info") == NULL)
     return true;

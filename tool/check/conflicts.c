@@ -6,9 +6,9 @@
 
 #include <inttypes.h>
 
-bool conflicts_refuse(const struct image *image, const struct entries *entries,
+bool conflicts_refuse(const struct image *image, const struct map_entries *entries,
                       struct problem *problem) {
-  const struct entries_conflict *first = &entries->conflicts[0];
+  const struct map_entries_conflict *first = &entries->conflicts[0];
   struct names names;
   names_open(&names, image);
   const char *name = names_find(&names, first->function);
@@ -30,17 +30,17 @@ static void print_function(FILE *out, const char *kind, const struct names *name
   fputs(": ", out);
 }
 
-static void list_all(FILE *out, const struct image *image, const struct entries *entries) {
+static void list_all(FILE *out, const struct image *image, const struct map_entries *entries) {
   struct names names;
   names_open(&names, image);
   for (size_t i = 0; i < entries->left_out_count; i++) {
-    const struct entries_left_out *entry = &entries->left_out[i];
+    const struct map_entries_left_out *entry = &entries->left_out[i];
     print_function(out, "left out", &names, entry->function);
     fprintf(out, "%" PRIu32 " records, of which 0x%" PRIx64 ": %s\n", entry->records,
             entry->address, entry->reason);
   }
   for (size_t i = 0; i < entries->conflict_count; i++) {
-    const struct entries_conflict *conflict = &entries->conflicts[i];
+    const struct map_entries_conflict *conflict = &entries->conflicts[i];
     print_function(out, "conflict", &names, conflict->function);
     fprintf(out, "0x%" PRIx64 ": %s\n", conflict->address, conflict->reason);
   }
@@ -48,7 +48,7 @@ static void list_all(FILE *out, const struct image *image, const struct entries 
 }
 
 void conflicts_print(FILE *out, const char *path, const struct image *image,
-                     const struct entries *entries, bool list) {
+                     const struct map_entries *entries, bool list) {
   const bool is_one = entries->conflict_count == 1;
   uint64_t records = 0;
   for (size_t i = 0; i < entries->left_out_count; i++)

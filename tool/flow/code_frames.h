@@ -2,7 +2,7 @@
 #ifndef STACKPACK_CODE_FRAMES_H
 #define STACKPACK_CODE_FRAMES_H
 
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 #include "format/safepoints.h"
 
 /* Adds to the records of a finished table the ends of their frames, and the places of the callers'

@@ -253,7 +253,7 @@ bool load(const struct image *image, const struct load_options *options, struct 
 
 void loaded_free(struct loaded *loaded) {
   safepoints_free(&loaded->table);
-  entries_free(&loaded->entries);
+  map_entries_free(&loaded->entries);
   *loaded = (struct loaded){0};
 }
 

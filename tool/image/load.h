@@ -2,7 +2,7 @@
 #ifndef STACKPACK_LOAD_H
 #define STACKPACK_LOAD_H
 
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 #include "format/packed.h"
 #include "format/safepoints.h"
 #include "tool/image/image.h"
@@ -34,7 +34,7 @@ struct loaded {
   size_t raw_count;                         /* how many there are, */
   uint64_t raw_size;                        /* and their sizes together */
   const struct image_section *global_roots; /* LOAD_RAW: the section, or NULL */
-  struct entries entries;     /* LOAD_RAW: entries that the code contradicts, and conflicts */
+  struct map_entries entries; /* LOAD_RAW: entries that the code contradicts, and conflicts */
   struct packed_table packed; /* LOAD_PACKED */
   struct section_bytes place; /* and its bytes: more may follow */
 };

@@ -1,10 +1,10 @@
-/* entries.c - see entries.h.
+/* map_entries.c - see map_entries.h.
  *
  * An entry is a function of an unfinished table: there, each function that was read still has its
  * own records. Entries are judged one by one; the entries of one address are a group, and its
  * fitting ones are compared. Nearly every group has one entry, whose records are in order.
  */
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 
 #include "format/frames.h"
 #include "format/owned.h"
@@ -54,7 +54,7 @@ bool code_may_return_to(const void *code, uint64_t address) {
   return may_end_call(code, address, UINT64_MAX);
 }
 
-void entries_free(struct entries *entries) {
+void map_entries_free(struct map_entries *entries) {
   free(entries->left_out);
   free(entries->conflicts);
 }
@@ -76,7 +76,7 @@ struct entry {
 struct checker {
   struct safepoints *table;
   const struct code *code;
-  struct entries *found;
+  struct map_entries *found;
   struct entry *entries;      /* by address */
   bool *no_entry, *no_record; /* by number: it is taken out */
 };
@@ -145,17 +145,17 @@ static void judge_entry(const struct checker *checker, struct entry *entry) {
 /* ---- Results ---- */
 
 static bool add_left_out(struct checker *checker, const struct entry *entry) {
-  struct entries *found = checker->found;
-  return ARRAY_ADD(
-      found->left_out, found->left_out_count, found->left_out_capacity,
-      (struct entries_left_out){entry->function, entry->records, entry->address, entry->reason});
+  struct map_entries *found = checker->found;
+  return ARRAY_ADD(found->left_out, found->left_out_count, found->left_out_capacity,
+                   (struct map_entries_left_out){entry->function, entry->records, entry->address,
+                                                 entry->reason});
 }
 
 static bool add_conflict(struct checker *checker, uint64_t function, uint64_t address,
                          const char *reason) {
-  struct entries *found = checker->found;
+  struct map_entries *found = checker->found;
   return ARRAY_ADD(found->conflicts, found->conflict_count, found->conflict_capacity,
-                   (struct entries_conflict){function, address, reason});
+                   (struct map_entries_conflict){function, address, reason});
 }
 
 static void remove_records(struct checker *checker, const struct entry *entry) {
@@ -369,9 +369,9 @@ static void take_out(struct checker *checker, uint32_t *numbers) {
 }
 
 /* Functions reach beyond the addresses in conflict, as addresses without a safepoint. */
-static void extend(struct safepoints *table, const struct entries *entries) {
+static void extend(struct safepoints *table, const struct map_entries *entries) {
   for (size_t i = 0; i < entries->conflict_count; i++) {
-    const struct entries_conflict *conflict = &entries->conflicts[i];
+    const struct map_entries_conflict *conflict = &entries->conflicts[i];
     const uint32_t number = safepoints_find_function(table, conflict->function);
     if (number < table->function_count && table->functions[number].end <= conflict->address)
       table->functions[number].end = conflict->address + 1;
@@ -396,7 +396,8 @@ static bool check(struct checker *checker, uint32_t *numbers) {
   return true;
 }
 
-bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries) {
+bool map_entries_finish(struct safepoints *table, const struct code *code,
+                        struct map_entries *entries) {
   struct owned owned = {0};
   uint32_t *numbers = owned_array(&owned, table->function_count, sizeof *numbers);
   struct checker checker = {

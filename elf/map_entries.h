@@ -1,4 +1,4 @@
-/* entries.h - leaves out of a raw program's stack maps the entries that describe code outside the
+/* map_entries.h - leaves out of a raw program's stack maps the entries that describe code outside the
  * program.
  *
  * LLVM relocates a stack map to the function's symbol. Where several object files bring a function
@@ -19,8 +19,8 @@
  * records: its addresses are no safepoints. Of the entries that are left, and of doubtful ones,
  * only records that are alike in all are kept; addresses at which they differ are in conflict, and
  * get no record. So a wrong live set is never kept; the caller decides on files with conflicts. */
-#ifndef STACKPACK_ENTRIES_H
-#define STACKPACK_ENTRIES_H
+#ifndef STACKPACK_MAP_ENTRIES_H
+#define STACKPACK_MAP_ENTRIES_H
 
 #include "elf/eh_frame.h"
 #include "elf/machine.h"
@@ -50,7 +50,7 @@ const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *
 bool code_may_return_to(const void *code, uint64_t address);
 
 /* An entry that was left out, and the reason. */
-struct entries_left_out {
+struct map_entries_left_out {
   uint64_t function;
   uint32_t records;
   uint64_t address; /* of the first record that shows it */
@@ -58,22 +58,23 @@ struct entries_left_out {
 };
 
 /* An address at which entries are in conflict, or where one is doubtful. */
-struct entries_conflict {
+struct map_entries_conflict {
   uint64_t function, address;
   const char *reason;
 };
 
-struct entries {
-  struct entries_left_out *left_out;  /* by function; owned */
-  struct entries_conflict *conflicts; /* by address; owned */
+struct map_entries {
+  struct map_entries_left_out *left_out;  /* by function; owned */
+  struct map_entries_conflict *conflicts; /* by address; owned */
   size_t left_out_count, left_out_capacity, conflict_count, conflict_capacity;
 };
-void entries_free(struct entries *entries);
+void map_entries_free(struct map_entries *entries);
 
 /* Takes all that out of an unfinished table, whose records have their frames already
  * (eh_frame_tell_frames); then finishes it, and sets the functions' ends, first by the unwind
  * table, then by the symbols: they reach beyond the addresses in conflict. False if memory runs
  * out. */
-bool entries_finish(struct safepoints *table, const struct code *code, struct entries *entries);
+bool map_entries_finish(struct safepoints *table, const struct code *code,
+                        struct map_entries *entries);
 
 #endif

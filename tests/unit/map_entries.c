@@ -1,7 +1,7 @@
-/* entries.c - tests elf/entries.h: the entries of stack maps that the code contradicts, and entries
+/* map_entries.c - tests elf/map_entries.h: the entries of stack maps that the code contradicts, and entries
  * in conflict.
  */
-#include "elf/entries.h"
+#include "elf/map_entries.h"
 
 #include "format/frames.h"
 #include "suite.h"
@@ -16,7 +16,7 @@ struct subject {
   uint8_t bytes[SIZE * FUNCTIONS];
   struct code code;
   struct safepoints table;
-  struct entries entries;
+  struct map_entries entries;
 };
 
 static void make(struct subject *subject) {
@@ -35,7 +35,7 @@ static void make(struct subject *subject) {
 static void release(struct subject *subject) {
   code_free(&subject->code);
   safepoints_free(&subject->table);
-  entries_free(&subject->entries);
+  map_entries_free(&subject->entries);
 }
 
 static void add_entry(struct subject *subject, unsigned function, uint64_t frame_size) {
@@ -70,7 +70,7 @@ static void set_frame(struct subject *subject, struct safepoint *record, int cfa
 
 static void check(struct subject *subject, unsigned functions, unsigned records, unsigned left_out,
                   unsigned conflicts) {
-  ck_assert(entries_finish(&subject->table, &subject->code, &subject->entries));
+  ck_assert(map_entries_finish(&subject->table, &subject->code, &subject->entries));
   ck_assert_uint_eq(subject->table.function_count, functions);
   ck_assert_uint_eq(subject->table.record_count, records);
   ck_assert_uint_eq(subject->entries.left_out_count, left_out);
