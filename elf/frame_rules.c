@@ -48,7 +48,6 @@ struct interpreter {
   const struct cie_facts *cie;
   struct frame_rules now, initial, remembered[REMEMBERED_MAX];
   unsigned remembered_count;
-  bool has_cfa;   /* the CFA has had a rule of its own */
   uint64_t place; /* in the code: `now` holds from here on */
   uint64_t end;   /* of the function */
   frame_row_visitor *visit;
@@ -59,7 +58,7 @@ struct interpreter {
 
 /* The present row holds up to a place. False if that is behind, or the CFA has had no rule yet. */
 static bool go_to(struct interpreter *interpreter, uint64_t place) {
-  if (place < interpreter->place || interpreter->now.cfa == RULE_LOST)
+  if (place < interpreter->place || interpreter->now.cfa == RULE_NONE)
     return false;
   const uint64_t start = interpreter->place;
   const uint64_t end = place < interpreter->end ? place : interpreter->end;
@@ -110,7 +109,6 @@ static bool has_room(uint64_t value) { return (int64_t)value == (int32_t)value; 
 static void set_cfa(struct interpreter *interpreter, enum frame_rule rule, uint64_t reg,
                     uint64_t value) {
   struct frame_rules *rules = &interpreter->now;
-  interpreter->has_cfa = true;
   rules->cfa = reg <= UINT32_MAX && has_room(value) ? rule : RULE_LOST;
   rules->cfa_register = (uint32_t)reg;
   rules->cfa_value = (int32_t)value;
@@ -122,7 +120,7 @@ static bool define_cfa(struct interpreter *interpreter, unsigned instruction, st
   const bool is_factored = instruction == CFA_DEF_CFA_SF || instruction == CFA_DEF_CFA_OFFSET_SF;
   const bool is_whole = instruction == CFA_DEF_CFA || instruction == CFA_DEF_CFA_SF;
   /* GNU as lets the CIEs of RISC-V name the register alone: its offset is 0. */
-  const bool is_first = instruction == CFA_DEF_CFA_REGISTER && !interpreter->has_cfa;
+  const bool is_first = instruction == CFA_DEF_CFA_REGISTER && now->cfa == RULE_NONE;
   if (!is_whole && !is_first && now->cfa != RULE_REGISTER)
     return false;
   uint64_t reg = now->cfa_register, offset = (uint64_t)(int64_t)now->cfa_value;
@@ -201,8 +199,6 @@ static bool run_extended(struct interpreter *interpreter, struct cursor *code,
                          unsigned instruction) {
   switch (instruction) {
   case CFA_NOP:
-  case CFA_AARCH64_NEGATE_RA_STATE: /* signatures are stripped from any return address */
-  case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
     return true;
   case CFA_SET_LOC:
     return set_location(interpreter, code);
@@ -227,6 +223,10 @@ static bool run_extended(struct interpreter *interpreter, struct cursor *code,
     return true;
   case CFA_GNU_ARGS_SIZE:
     (void)cursor_take_leb128(code, false);
+    return true;
+  case CFA_AARCH64_NEGATE_RA_STATE:
+  case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+    interpreter->now.is_signed = !interpreter->now.is_signed;
     return true;
   default:
     return run_register(interpreter, code, instruction);
@@ -263,9 +263,8 @@ bool frame_rules_run(const struct cie_facts *cie, struct cursor fde, struct code
                      frame_row_visitor *visit, void *context) {
   struct interpreter interpreter;
   interpreter.cie = cie;
-  interpreter.now = (struct frame_rules){.cfa = RULE_LOST};
+  interpreter.now = (struct frame_rules){.cfa = RULE_NONE};
   interpreter.remembered_count = 0;
-  interpreter.has_cfa = false;
   interpreter.place = function.start;
   interpreter.end = function.end;
   interpreter.visit = visit;

@@ -25,22 +25,24 @@ enum frame_rule {
   RULE_REGISTER,      /* register number `value` */
   RULE_AT_EXPRESSION, /* the word at the result of an expression, */
   RULE_IS_EXPRESSION, /* or the result. value: the place in the section of its size (ULEB128) */
+  RULE_NONE,          /* of the CFA alone: it is yet to come */
 };
 
 /* A row. Rules whose value exceeds 32 bits are RULE_LOST. */
 struct frame_rules {
   /* RULE_REGISTER: the CFA is register `cfa_register` + cfa_value. RULE_IS_EXPRESSION: the result
-   * of the expression at cfa_value. RULE_LOST: its rule is unusable, or yet to come. */
+   * of the expression at cfa_value. RULE_LOST: its rule is unusable. */
   enum frame_rule cfa;
   uint32_t cfa_register;
   int32_t cfa_value;
+  bool is_signed;                 /* AArch64: the saved return address is */
   uint8_t kinds[FRAME_REGISTERS]; /* enum frame_rule */
   int32_t values[FRAME_REGISTERS];
 };
 
-/* Receives the row that holds in [range.start, range.end). False ends the run. */
-typedef bool frame_row_visitor(void *context, const struct frame_rules *rules,
-                               struct code_range range);
+/* Receives the row that holds in [range.start, range.end). It may change the row: the later ones go
+ * on from there. False ends the run. */
+typedef bool frame_row_visitor(void *context, struct frame_rules *rules, struct code_range range);
 
 /* Calls `visit` for each row of a function whose FDE eh_frame_next has found, in order of
  * addresses; rows may be empty. False where an instruction is unreadable, or `visit` returned

@@ -35,7 +35,7 @@ struct row_search {
   bool is_found;
 };
 
-static bool look_at_row(void *context, const struct frame_rules *row, struct code_range range) {
+static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct row_search *search = context;
   if (search->pc >= range.end)
     return true;

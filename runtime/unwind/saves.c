@@ -29,7 +29,7 @@ struct search {
   struct save *saves;
 };
 
-static bool look_at_row(void *context, const struct frame_rules *row, struct code_range range) {
+static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   const struct search *search = context;
   (void)range;
   for (unsigned i = 0; i < SAVES; i++) {

@@ -91,6 +91,7 @@ static bool apply_rule(const struct rules *rules, struct target *target, unsigne
   *found = (struct found){NOWHERE, 0};
   switch (rule) {
   case RULE_LOST:
+  case RULE_NONE:
     return true;
   case RULE_SAME:
     *found = (struct found){IN_REGISTER, reg};
@@ -116,7 +117,7 @@ static bool find_cfa(const struct rules *rules, struct target *target, uintptr_t
   const struct frame_rules *row = &rules->row;
   if (row->cfa == RULE_IS_EXPRESSION)
     return expression_evaluate(rules->memory, row->cfa_value, target, NULL, cfa);
-  if (!target_register(target, row->cfa_register, cfa))
+  if (row->cfa != RULE_REGISTER || !target_register(target, row->cfa_register, cfa))
     return false;
   *cfa += (uintptr_t)(intptr_t)row->cfa_value;
   return true;

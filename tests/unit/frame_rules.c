@@ -16,7 +16,7 @@ struct rows {
   bool ok;
 };
 
-static bool visit(void *context, const struct frame_rules *rules, struct code_range range) {
+static bool visit(void *context, struct frame_rules *rules, struct code_range range) {
   struct rows *rows = context;
   ck_assert_uint_lt(rows->count, ROWS_MAX);
   rows->rules[rows->count] = *rules;
