@@ -156,6 +156,17 @@ static bool read_return(struct target *target, const struct found *found, uintpt
   return true;
 }
 
+/* Whether an interrupted function has restored the frame pointer, by which its rules still go: see
+ * saves.c. With it, it has restored all registers whose rules do. */
+static bool is_restored(const struct rules *rules, struct target *target, unsigned reg,
+                        uintptr_t cfa, uintptr_t stack_pointer) {
+  struct found found;
+  return rules->row.kinds[reg] == RULE_AT_EXPRESSION &&
+         rules->row.kinds[STACKPACK_FRAME_POINTER] == RULE_AT_EXPRESSION &&
+         apply_rule(rules, target, STACKPACK_FRAME_POINTER, cfa, &found) &&
+         !saves_are_possible(target->context, stack_pointer, found.word);
+}
+
 /* Sets a register of the caller. False if its place is outside the stack, or unknown. */
 static bool find_register(const struct rules *rules, struct target *target, unsigned reg,
                           uintptr_t cfa, uintptr_t stack_pointer,
@@ -167,7 +178,8 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
     return false;
   /* It has been restored, if it can't have been saved: see saves.c. */
   if (found.where == IN_MEMORY && context->is_exact != 0 &&
-      !saves_are_possible(context, stack_pointer, found.word))
+      (!saves_are_possible(context, stack_pointer, found.word) ||
+       is_restored(rules, target, reg, cfa, stack_pointer)))
     found = (struct found){IN_REGISTER, reg};
   if (found.where == IN_REGISTER) {
     if (found.word < STACKPACK_REGISTERS)
