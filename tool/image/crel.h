@@ -8,27 +8,26 @@
 #ifndef STACKPACK_CREL_H
 #define STACKPACK_CREL_H
 
+#include "elf/eh_frame_entries.h"
+
 #include <elf.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #ifndef SHT_CREL
 #define SHT_CREL 0x40000014
 #endif
 
 struct crel {
-  const uint8_t *next, *end;
+  struct cursor bytes;
   uint64_t left; /* relocations to come: at most as many as there are bytes */
   unsigned shift;
-  bool has_addends, bad;
+  bool has_addends;
   Elf64_Rela relocation; /* the last one; its offset is unshifted */
 };
 
-/* Begins to read; crel.bad if the header is impossible. */
+/* Begins to read; crel.bytes.bad if the header is impossible. */
 struct crel crel_open(const uint8_t *bytes, uint64_t size);
 
-/* False after the last one, or for crel->bad. */
+/* False after the last one, or for crel->bytes.bad. */
 bool crel_next(struct crel *crel, Elf64_Rela *relocation);
 
 #endif

@@ -137,7 +137,7 @@ static bool decode_crel(struct object *object, uint32_t number, struct problem *
   struct object_section *section = &object->sections[number];
   struct crel crel = crel_open(section->bytes, section->header.sh_size);
   struct buffer bytes = {0};
-  if (!crel.bad && !crel.has_addends && crel.left > 0)
+  if (!crel.bytes.bad && !crel.has_addends && crel.left > 0)
     return problem_set(problem, "section %u has CREL relocations without addends", number);
   for (Elf64_Rela relocation; crel_next(&crel, &relocation);)
     buffer_add(&bytes, &relocation, sizeof relocation);
@@ -145,7 +145,7 @@ static bool decode_crel(struct object *object, uint32_t number, struct problem *
   section->header.sh_type = SHT_RELA;
   section->header.sh_entsize = sizeof(Elf64_Rela);
   section->header.sh_addralign = sizeof(uint64_t);
-  return !crel.bad ||
+  return !crel.bytes.bad ||
          problem_set(problem, "section %u isn't a right table of CREL relocations", number);
 }
 
