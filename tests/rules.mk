@@ -90,6 +90,13 @@ campaign-jit: FUNCTIONS ?= 10000
 campaign-jit: all
 	FUNCTIONS="$(FUNCTIONS)" BUILD="$(abspath $(BUILD))" TOP="$(CURDIR)" LLVM="$(LLVM)" tests/campaigns/jit
 
+# PROGRAMS random programs, from FIRST on, stopped at each instruction: the unwinder beside libgcc's, for glibc and musl.
+.PHONY: campaign-unwinding
+campaign-unwinding: PROGRAMS ?= 20
+campaign-unwinding: FIRST ?= 1
+campaign-unwinding: all
+	PROGRAMS="$(PROGRAMS)" FIRST="$(FIRST)" BUILD="$(abspath $(BUILD))" TOP="$(CURDIR)" LLVM="$(LLVM)" tests/campaigns/unwinding
+
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples
