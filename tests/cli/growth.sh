@@ -32,6 +32,10 @@ PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.other_callees(True)
 expect_status 2 "$stackpack" why --gc-entry=f other-callees-kept f
 only_line_matches 'other-callees-kept: too many ways for one answer: ask for one address, such as 0x' err || { cat err; fail "another complaint"; }
 
+# libdw's time has a limit.
+PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.unwind_large_register(1 << 16).write("large-register")'
+expect_refusal 'large-register: unwind tables that take libdw too long, at 0x' "$stackpack" verify large-register large-register
+
 # A thin archive that names one object again and again; response files that name two others each.
 "$LLVM/bin/llvm-mc" -filetype=obj -triple=x86_64 /dev/null -o empty.o
 python3 - <<'END'

@@ -40,6 +40,7 @@ COMMANDS = {
     "pack-source": ["pack", "--always", "--source=lines", "-o", "OUT"],
     "pack-roots": ["pack", "--always", "--global-roots=.roots", "-o", "OUT"],
     "split": ["split", "-o", "OUT"],
+    "verify": ["verify"],
 }
 SHORT = {
     "place-locations": ["pack"],
@@ -61,7 +62,7 @@ SHORT = {
 
 def arguments(stackpack, command, path):
     words = [word.replace("OUT", path + ".out") for word in COMMANDS[command]]
-    after = {"why": ["f"], "lookup": ["0x401000"]}.get(command, [])
+    after = {"why": ["f"], "lookup": ["0x401000"], "verify": [path]}.get(command, [])
     return [stackpack] + words + [path] + after
 
 

@@ -449,6 +449,27 @@ def unwind_one_call_table(n):
     return named(file)
 
 
+def unwind_rows(n, more=b""):
+    """One function whose unwind entry has more instructions, and a rule for each call; each has a record."""
+    count = n // 136
+    file = File()
+    text = file.add(".text", b"\x50" + b"\xe8\0\0\0\0" * count + b"\x58\xc3", flags=ALLOC | EXECUTE)
+    address, size = file.address(text), 5 * count + 3
+    each = b"".join(record(6 + 5 * i) for i in range(count))
+    file.add(".llvm_stackmaps", stack_map([(address, 8, count)], each))
+    rules = more + b"".join(b"\x45\x0e" + bytes([16 + i % 2 * 8]) for i in range(count))  # advance_loc, def_cfa_offset
+    table = entry(b"\x01zR\0" + RULES + b"\x01\0" + INITIAL, 0)
+    table += entry(struct.pack("<QQB", address, size, 0) + rules, len(table) + 4)
+    file.add(".eh_frame", table + b"\0" * 4)
+    file.functions = [symbol(1, address, text, size)]
+    return named(file)
+
+
+def unwind_large_register(n):
+    """The same, and a register's number is so large that libdw needs 64 MB. (None of KINDS: more than 60 times the file.)"""
+    return unwind_rows(n, b"\x05" + uleb(1 << 22) + b"\1")  # offset_extended
+
+
 def notes(n):
     count = min(n // 56, 60000)
     file = program(segments=count)
@@ -552,6 +573,7 @@ KINDS = {
     "unwind-two-cies": unwind_two_cies,
     "unwind-overlapping": unwind_overlapping,
     "unwind-one-call-table": unwind_one_call_table,
+    "unwind-rows": unwind_rows,
     "notes": notes,
     "dynamic-sections": dynamic_sections,
     "segments": segments,

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* Libdw's answer for the addresses [start, end). */
 struct answer {
@@ -111,9 +112,30 @@ static bool is_in_several(struct overlaps *overlaps, uint64_t address) {
   return overlaps->end_before > address;
 }
 
-/* False if libdw had too little memory; its answer is then that of a broken table. */
-static bool compare_all(const struct safepoints *table, const struct code *code, Dwarf_CFI *tables,
-                        struct differences *differences) {
+/* For each address libdw runs a function's instructions from the first one on: for a large function
+ * of 100,000 calls that is 10 seconds. Hostile instructions, such as of register number 60 million,
+ * might keep it busy for days. */
+static clock_t end_of_time(const struct image *image) {
+  enum { SECONDS = 4, BYTES_A_SECOND = 1 << 20 };
+  return clock() + (clock_t)(SECONDS + image->size / BYTES_A_SECOND) * CLOCKS_PER_SEC;
+}
+
+/* Where libdw has too little memory, its answer is that of a broken table. */
+static bool find_answer(Dwarf_CFI *tables, Dwarf_Addr address, clock_t end, struct answer *answer,
+                        struct problem *problem) {
+  if (address >= answer->start && address < answer->end)
+    return true;
+  if (clock() > end)
+    return problem_set(problem, "unwind tables that take libdw too long, at 0x%" PRIx64, address);
+  errno = 0;
+  ask(tables, address, answer);
+  return errno != ENOMEM || problem_set(problem, "not enough memory");
+}
+
+static bool compare_all(const struct image *image, const struct safepoints *table,
+                        const struct code *code, Dwarf_CFI *tables, struct differences *differences,
+                        struct problem *problem) {
+  const clock_t end = end_of_time(image);
   const bool saves_more = code->machine != NULL && code->machine->save_more != NULL;
   struct answer answer = {0};
   struct overlaps overlaps = {.functions = &code->unwound};
@@ -122,10 +144,7 @@ static bool compare_all(const struct safepoints *table, const struct code *code,
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
     const Dwarf_Addr address = record->address - is_call;
     struct frame_facts facts;
-    errno = 0;
-    if (address < answer.start || address >= answer.end)
-      ask(tables, address, &answer);
-    if (errno == ENOMEM)
+    if (!find_answer(tables, address, end, &answer, problem))
       return false;
     const uint64_t size = table->functions[record->function].frame_size;
     if (record->frame == 0 && (!frames_has_room(&table->frame_machine, size, &answer.facts) ||
@@ -146,10 +165,12 @@ bool compare_frames(const struct image *image, const struct safepoints *table,
                     struct differences *differences, struct problem *problem) {
   Dwarf_CFI *tables = dwarf_getcfi_elf(image->elf);
   struct evidence evidence;
-  const bool ok = evidence_find(&evidence, &image->elf_image) &&
-                  (tables == NULL || compare_all(table, &evidence.code, tables, differences));
+  const bool ok = evidence_find(&evidence, &image->elf_image)
+                      ? tables == NULL ||
+                            compare_all(image, table, &evidence.code, tables, differences, problem)
+                      : problem_set(problem, "not enough memory");
   evidence_free(&evidence);
   if (tables != NULL)
     dwarf_cfi_end(tables);
-  return ok || problem_set(problem, "not enough memory");
+  return ok;
 }

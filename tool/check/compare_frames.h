@@ -6,8 +6,8 @@
 #include "tool/image/image.h"
 
 /* Asks libdw for the frame at each record's address, and compares its answer, from the image's
- * unwind tables, with the table's facts. False, and a problem, where libdw had too little
- * memory. */
+ * unwind tables, with the table's facts. False, and a problem, where libdw had too little memory or
+ * time. */
 bool compare_frames(const struct image *image, const struct safepoints *table,
                     struct differences *differences, struct problem *problem);
 
