@@ -10,6 +10,7 @@
 #include "tool/print/record_json.h"
 #include "tool/print/record_source.h"
 #include "tool/print/selection.h"
+#include "tool/source/positions.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -40,7 +41,8 @@ struct dump {
   const struct safepoints *table;
   const struct pieces *pieces;
   struct names names;
-  bool *is_selected; /* by record; owned */
+  bool *is_selected;   /* by record; owned */
+  uint64_t *addresses; /* of these records' instructions; owned */
   struct record_source source;
   struct record_text text;
   int address_width; /* of records' addresses */
@@ -240,6 +242,17 @@ struct dump_options {
   enum output_format format;
 };
 
+/* The selected records' source will be asked for in their order. */
+static void plan_source(struct dump *dump) {
+  const struct safepoints *table = dump->table;
+  size_t count = 0;
+  dump->addresses = malloc(((size_t)table->record_count + 1) * sizeof *dump->addresses);
+  for (uint32_t i = 0; i < table->record_count; i++)
+    if (dump->is_selected[i])
+      dump->addresses[count++] = positions_instruction(table, &table->records[i]);
+  record_source_plan(&dump->source, dump->addresses, count);
+}
+
 /* All records are printed, even if the debug information turns out to be broken. */
 static bool print_records(struct dump *dump, const struct dump_options *options,
                           const struct opened *opened, struct problem *problem) {
@@ -247,6 +260,7 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
   const bool json = options->format == FORMAT_JSON;
   const bool ok =
       record_source_open(&dump->source, &options->source, program, &dump->names, problem);
+  plan_source(dump);
   if (json)
     dump_json(dump);
   else
@@ -289,6 +303,7 @@ static int dump_file(const char *path, const struct dump_options *options) {
   record_view_close(&dump.head);
   record_view_close(&dump.view);
   free(dump.is_selected);
+  free(dump.addresses);
   names_close(&dump.names);
   opened_close(&opened);
   if (!ok)

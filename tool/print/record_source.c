@@ -29,12 +29,38 @@ void record_source_close(struct record_source *record_source) {
   source_close(record_source->source);
 }
 
+void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
+                        size_t count) {
+  record_source->addresses = addresses;
+  record_source->address_count = count;
+}
+
+/* A question costs more than its answer, and many answers take a while: so their number grows. */
+static void find_planned(struct record_source *record_source, struct source_frames *frames) {
+  if (record_source->answer_count == 0) {
+    record_source->batch = 2 * record_source->batch + 1;
+    if (record_source->batch > record_source->address_count)
+      record_source->batch = record_source->address_count;
+    record_source->answer_count = source_find_some(record_source->source, record_source->addresses,
+                                                   record_source->batch, &record_source->answers);
+  }
+  record_source->addresses++;
+  record_source->address_count--;
+  if (record_source->answer_count == 0)
+    return;
+  *frames = *record_source->answers++;
+  record_source->answer_count--;
+}
+
 void record_source_find(struct record_source *record_source, const struct record_view *view,
                         struct source_frames *frames) {
   *frames = (struct source_frames){0};
   if (!record_source->is_wanted)
     return;
-  source_find(record_source->source, record_view_instruction(view), frames);
+  if (record_source->address_count > 0)
+    find_planned(record_source, frames);
+  else
+    source_find(record_source->source, record_view_instruction(view), frames);
   if (frames->count == 0)
     positions_frames(record_source->table, view->source, record_source->items, frames);
   if (record_source->source != NULL)

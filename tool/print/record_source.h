@@ -12,7 +12,11 @@ struct record_source {
   const struct safepoints *table;
   const struct names *names;
   bool is_wanted;
-  struct source *source; /* NULL: unwanted, or absent */
+  struct source *source;     /* NULL: unwanted, or absent */
+  const uint64_t *addresses; /* of records yet to be asked for: see record_source_plan */
+  size_t address_count, batch;
+  const struct source_frames *answers; /* to the last ones that were asked for */
+  size_t answer_count;
   struct source_frame items[SOURCE_FRAMES_MOST];
 };
 
@@ -22,6 +26,11 @@ bool record_source_open(struct record_source *record_source, const struct source
                         const struct program *program, const struct names *names,
                         struct problem *problem);
 void record_source_close(struct record_source *record_source);
+
+/* The records that will be found: by record_view_instruction, in that order. So many questions are
+ * asked at once. The addresses stay the caller's. */
+void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
+                        size_t count);
 
 /* Finds the frames of a record; of an address without one. They last until the next ones are
  * found. */

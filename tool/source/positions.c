@@ -63,8 +63,7 @@ static bool add_record(const struct collector *collector, struct safepoint *reco
   return add_frames(collector, record, &frames);
 }
 
-/* An address in the instruction that a record is about: see record_view_instruction. */
-static uint64_t instruction_of(const struct safepoints *table, const struct safepoint *record) {
+uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record) {
   return record->address - (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT);
 }
 
@@ -76,7 +75,7 @@ static bool add_records(const struct collector *collector) {
   uint64_t *addresses = malloc((count + 1) * sizeof *addresses);
   bool ok = true;
   for (size_t i = 0; i < count; i++)
-    addresses[i] = instruction_of(table, &table->records[i]);
+    addresses[i] = positions_instruction(table, &table->records[i]);
   for (size_t i = 0, answered; i < count && ok; i += answered) {
     answered = source_find_some(collector->source, addresses + i, count - i, &frames);
     const bool has_answers = answered > 0;

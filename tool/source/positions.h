@@ -20,6 +20,9 @@ struct positions_options {
 #define POSITIONS_MAP_OPTION(options)                                                              \
   { "source-prefix-map", .take = prefix_maps_add, .context = &(options)->maps }
 
+/* An address in the instruction that a record is about: see record_view_instruction. */
+uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record);
+
 /* Gives each record of a table the position that debug information tells. Where there is none, that
  * is the function's name by the symbol table, which is said. False, and a problem, if the debug
  * information can't be used. */
