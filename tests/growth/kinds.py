@@ -554,6 +554,7 @@ KINDS = {
     "inlined-one-name": inlined_one_name,
     "debug-units": debug_units,
     "debug-references": debug_references(lambda i, count: i),
+    "debug-references-others": debug_references(lambda i, count: i * 7919 % count),
     "debug-long-name": long_name,
     "debug-long-unit-names": long_unit_names,
     "ranges-one-list": one_list(4),

@@ -35,24 +35,21 @@ const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute) {
   return dwarf_die_text(die, attribute, &text, NULL) == DW_DLV_OK ? text : NULL;
 }
 
-Dwarf_Die debug_entry_reference(const struct debug_context *context, Dwarf_Debug *dwarf,
-                                Dwarf_Die die, Dwarf_Half attribute) {
+bool debug_entry_reference(Dwarf_Debug shared, Dwarf_Die die, Dwarf_Half attribute,
+                           Dwarf_Debug *dwarf, uint64_t *offset) {
   Dwarf_Attribute found;
   Dwarf_Half form;
-  Dwarf_Off offset;
-  Dwarf_Die result = NULL;
+  Dwarf_Off where;
   if (dwarf_attr(die, attribute, &found, NULL) != DW_DLV_OK)
-    return NULL;
+    return false;
   const bool is_usable = dwarf_whatform(found, &form, NULL) == DW_DLV_OK &&
                          form != DW_FORM_ref_sig8 && /* of a type */
-                         dwarf_global_formref(found, &offset, NULL) == DW_DLV_OK;
-  const Dwarf_Debug there = is_usable && form == DW_FORM_GNU_ref_alt ? context->shared : *dwarf;
-  if (is_usable && there != NULL && dwarf_offdie_b(there, offset, 1, &result, NULL) == DW_DLV_OK)
-    *dwarf = there;
-  else
-    result = NULL;
+                         dwarf_global_formref(found, &where, NULL) == DW_DLV_OK;
+  if (is_usable && form == DW_FORM_GNU_ref_alt)
+    *dwarf = shared;
+  *offset = is_usable ? where : 0;
   dwarf_dealloc_attribute(found);
-  return result;
+  return is_usable && *dwarf != NULL;
 }
 
 /* ---- Addresses ---- */
@@ -81,8 +78,8 @@ static bool low_address(Dwarf_Die die, Dwarf_Die unit, uint64_t *address) {
   return ok;
 }
 
-struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Debug shared, Dwarf_Die unit) {
-  struct debug_context context = {.dwarf = dwarf, .entries = dwarf, .shared = shared, .unit = unit};
+struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
+  struct debug_context context = {.dwarf = dwarf, .entries = dwarf, .unit = unit};
   Dwarf_Half offset_size;
   if (dwarf_get_version_of_die(unit, &context.version, &offset_size) != DW_DLV_OK)
     context.version = 0;

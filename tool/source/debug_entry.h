@@ -9,6 +9,7 @@
 #define STACKPACK_DEBUG_ENTRY_H
 
 #include "tool/image/budget.h"
+#include "tool/source/entry_names.h"
 #include "tool/source/spans.h"
 
 #include <libdwarf.h>
@@ -17,8 +18,8 @@
 /* The unit that entries belong to, in the program's own debug information. */
 struct debug_context {
   Dwarf_Debug dwarf;
-  Dwarf_Debug entries;     /* has the entries: of a split unit another one */
-  Dwarf_Debug shared;      /* has entries that dwz moved to another file; NULL: none */
+  Dwarf_Debug entries; /* has the entries: of a split unit another one */
+  struct entry_names *names;
   Dwarf_Die unit;          /* its first entry */
   Dwarf_Half version;      /* of DWARF */
   uint64_t low_address;    /* the base of offsets */
@@ -26,16 +27,16 @@ struct debug_context {
   struct budget *lists;    /* of ranges: */
   struct problem *problem; /* more is left out, and told here */
 };
-struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Debug shared, Dwarf_Die unit);
+struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
 
 /* A number; false if the entry has none. */
 bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
 /* A text, owned by libdwarf; NULL if the entry has none. */
 const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
-/* The entry that an attribute refers to, to be freed (dwarf_dealloc_die); NULL if there is none.
- * *dwarf has the entry, and becomes the one that has the other. */
-Dwarf_Die debug_entry_reference(const struct debug_context *context, Dwarf_Debug *dwarf,
-                                Dwarf_Die die, Dwarf_Half attribute);
+/* The offset of the entry that an attribute refers to; false if there is none. *dwarf has the entry,
+ * and becomes the one that has the other: `shared`, perhaps. */
+bool debug_entry_reference(Dwarf_Debug shared, Dwarf_Die die, Dwarf_Half attribute,
+                           Dwarf_Debug *dwarf, uint64_t *offset);
 
 /* Adds the spans of an entry's code. */
 void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struct spans *spans,

@@ -15,8 +15,8 @@ struct debug_info {
   struct debug_object object;
   struct debug_unit *units; /* owned */
   size_t unit_count, unit_capacity;
-  size_t gone;        /* libdwarf is at the last one of so many units: see go_to_unit */
   struct spans spans; /* of units */
+  struct entry_names names;
   struct budget lists;
   uint64_t texts;          /* how many bytes of long texts may be answered yet */
   struct problem *problem; /* of these */
@@ -27,7 +27,8 @@ struct debug_info {
 /* ---- Units ---- */
 
 static struct debug_context context_of(struct debug_info *info, Dwarf_Die die) {
-  struct debug_context context = debug_context_of(info->object.dwarf, info->object.shared, die);
+  struct debug_context context = debug_context_of(info->object.dwarf, die);
+  context.names = &info->names;
   context.lists = &info->lists;
   context.problem = info->problem;
   return context;
@@ -48,27 +49,17 @@ static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
   (void)ARRAY_ADD(info->units, info->unit_count, info->unit_capacity, unit);
 }
 
-/* Moves to the next unit; after the last one, to where the first one is next. The ID is a split
- * unit's, or zeros. */
-static bool next_header(Dwarf_Debug dwarf, Dwarf_Sig8 *id) {
-  Dwarf_Unsigned header_length, type_offset, next;
-  Dwarf_Half version, address_size, length_size, extension_size, type;
-  Dwarf_Off abbreviations;
-  *id = (Dwarf_Sig8){{0}};
-  return dwarf_next_cu_header_d(dwarf, 1, &header_length, &version, &abbreviations, &address_size,
-                                &length_size, &extension_size, id, &type_offset, &next, &type,
-                                NULL) == DW_DLV_OK;
-}
-
-/* The same, and to its first entry. */
-static bool next_unit(Dwarf_Debug dwarf, Dwarf_Die *die, Dwarf_Sig8 *id) {
-  return next_header(dwarf, id) && dwarf_siblingof_b(dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
+/* Moves to the next unit, and to its first entry. */
+static bool next_unit(struct unit_course *course, Dwarf_Die *die, Dwarf_Sig8 *id) {
+  return unit_course_next(course, id) &&
+         dwarf_siblingof_b(course->dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
 }
 
 static void add_units(struct debug_info *info) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  while (next_unit(info->object.dwarf, &die, &id))
+  struct unit_course course = {info->object.dwarf, 0, 0};
+  while (next_unit(&course, &die, &id))
     add_unit(info, die, id);
   spans_sort(&info->spans);
 }
@@ -83,7 +74,8 @@ static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
 static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  while (next_unit(dwarf, &die, &id)) {
+  struct unit_course course = {dwarf, 0, 0};
+  while (next_unit(&course, &die, &id)) {
     Dwarf_Half version = 0, offset_size;
     dwarf_get_version_of_die(die, &version, &offset_size);
     find_split_id(die, version, &id);
@@ -119,9 +111,13 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
     return false;
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
   if (die != NULL) {
+    struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf);
     context.entries = object.dwarf;
+    context.names = &names;
     context.lists->size += object.size;
     debug_unit_read_scopes(unit, &context, die);
+    entry_names_read(&names);
+    entry_names_free(&names);
     dwarf_dealloc_die(die);
   }
   debug_object_close(&object);
@@ -158,26 +154,12 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
   free(path);
 }
 
-/* For the unit of an entry that another one refers to, libdwarf looks from the unit on that it is
- * at, and then from the first one on. Mostly it is the same unit: so libdwarf goes there first. It
- * only goes forward, as back is a way through all units. */
-static void go_to_unit(struct debug_info *info, size_t number) {
-  Dwarf_Sig8 id;
-  while (info->gone <= number && next_header(info->object.dwarf, &id))
-    info->gone++;
-}
-
-static void go_back(struct debug_info *info) {
-  go_to_unit(info, SIZE_MAX - 1);
-  info->gone = 0;
-}
-
+/* Without the names of entries that others refer to. */
 static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   const Dwarf_Die die = unit->die;
   if (unit->is_loaded)
     return;
   unit->is_loaded = true;
-  go_to_unit(info, (size_t)(unit - info->units));
   const struct debug_context context = context_of(info, die);
   const char *folder = debug_entry_text(die, DW_AT_comp_dir);
   unit->folder = folder == NULL ? NULL : strdup(folder);
@@ -194,6 +176,7 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
   info->lists = budget_open("ranges in debug information", info->object.size);
   info->texts = info->object.size * TEXTS_TIMES;
   info->problem = problem;
+  info->names = entry_names_of(info->object.dwarf, info->object.shared);
   add_units(info);
   return info;
 }
@@ -209,10 +192,9 @@ void debug_info_read(struct debug_info *info, const uint64_t *addresses, size_t 
       numbers[wanted++] = number;
   }
   wanted = array_sort_words(numbers, wanted);
-  if (wanted > 0 && numbers[0] + 1 < info->gone)
-    go_back(info);
   for (size_t i = 0; i < wanted; i++)
     read_unit(info, &info->units[numbers[i]]);
+  entry_names_read(&info->names);
   free(numbers);
 }
 
@@ -223,6 +205,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     return;
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
+  entry_names_read(&info->names);
   frames->folder = unit->folder;
   take_text(info, unit->folder);
   const uint32_t row = spans_find(&unit->row_spans, address);
@@ -232,7 +215,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     info->frames[frames->count++] = place;
   for (; scope != SPANS_NONE && frames->count < SOURCE_FRAMES_MOST;
        scope = unit->scopes[scope].parent) {
-    place.function = unit->scopes[scope].name;
+    place.function = entry_name_text(unit->scopes[scope].name);
     info->frames[frames->count++] = place;
     place = unit->scopes[scope].call;
   }

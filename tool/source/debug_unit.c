@@ -2,7 +2,6 @@
 #include "tool/source/debug_unit.h"
 
 #include "format/array.h"
-#include "format/intern.h"
 #include "tool/source/line_rows.h"
 
 #include <dwarf.h>
@@ -96,67 +95,13 @@ void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *o
 
 /* ---- Functions ---- */
 
-enum {
-  DEPTH_MOST = 512,   /* of entries in entries: more than a compiler makes, less than a stack has */
-  REFERENCES_MOST = 8 /* from an entry to the one that has its name */
-};
-
-struct scope_reader {
-  struct debug_unit *unit;
-  const struct debug_context *context;
-  struct intern referred; /* entries that others refer to for their names, */
-  char **names;           /* and these, which the scopes share; the array is owned */
-  size_t name_count, name_capacity;
-};
-
-static char *name_of(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
-                     unsigned references);
-
-/* The name of an entry that others refer to: it is read once for all of them, as it may be long. */
-static char *referred_name(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
-                           unsigned references) {
-  Dwarf_Off offset;
-  if (dwarf_dieoffset(die, &offset, NULL) != DW_DLV_OK)
-    return NULL;
-  const uint64_t words[] = {(uintptr_t)dwarf, offset, references};
-  const uint32_t before = reader->referred.count;
-  const uint32_t number = intern_add(&reader->referred, words, sizeof words / sizeof *words);
-  if (number == before) {
-    (void)ARRAY_ADD(reader->names, reader->name_count, reader->name_capacity, NULL);
-    char *name = name_of(reader, dwarf, die, references);
-    reader->names[number] = name;
-  }
-  return reader->names[number];
-}
-
-/* The name of a nameless entry may be in the one that it is an instance or a definition of. */
-static char *name_of(struct scope_reader *reader, Dwarf_Debug dwarf, Dwarf_Die die,
-                     unsigned references) {
-  const struct debug_context *context = reader->context;
-  const char *name = debug_entry_text(die, DW_AT_linkage_name);
-  if (name == NULL)
-    name = debug_entry_text(die, DW_AT_MIPS_linkage_name);
-  if (name == NULL && references < REFERENCES_MOST) {
-    Dwarf_Debug there = dwarf;
-    Dwarf_Die other = debug_entry_reference(context, &there, die, DW_AT_abstract_origin);
-    if (other == NULL)
-      other = debug_entry_reference(context, &there, die, DW_AT_specification);
-    if (other != NULL) {
-      char *found = referred_name(reader, there, other, references + 1);
-      dwarf_dealloc_die(other);
-      return found;
-    }
-  }
-  if (name == NULL)
-    name = debug_entry_text(die, DW_AT_name);
-  return name == NULL ? NULL : strdup(name);
-}
+/* Of entries in entries: more than a compiler makes, less than a stack has. */
+enum { DEPTH_MOST = 512 };
 
 /* Adds a scope inside another one. Returns its number. */
-static uint32_t add_scope(struct scope_reader *reader, Dwarf_Die die, uint32_t parent) {
-  struct debug_unit *unit = reader->unit;
-  struct debug_scope scope = {.parent = parent,
-                              .name = name_of(reader, reader->context->entries, die, 0)};
+static uint32_t add_scope(struct debug_unit *unit, const struct debug_context *context,
+                          Dwarf_Die die, uint32_t parent) {
+  struct debug_scope scope = {.parent = parent, .name = entry_name_of(context->names, die)};
   const uint32_t number = (uint32_t)unit->scope_count;
   uint64_t file;
   if (debug_entry_number(die, DW_AT_call_file, &file))
@@ -164,7 +109,7 @@ static uint32_t add_scope(struct scope_reader *reader, Dwarf_Die die, uint32_t p
         file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, file);
   debug_entry_number(die, DW_AT_call_line, &scope.call.line);
   debug_entry_number(die, DW_AT_call_column, &scope.call.column);
-  debug_entry_spans(reader->context, die, &unit->scope_spans, number);
+  debug_entry_spans(context, die, &unit->scope_spans, number);
   (void)ARRAY_ADD(unit->scopes, unit->scope_count, unit->scope_capacity, scope);
   return number;
 }
@@ -177,10 +122,11 @@ static bool has_code(Dwarf_Die die) {
   return has_low || has_ranges;
 }
 
-static void read_children(struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
-                          unsigned depth);
+static void read_children(struct debug_unit *unit, const struct debug_context *context,
+                          Dwarf_Die die, uint32_t scope, unsigned depth);
 
-static void read_entry(struct scope_reader *reader, Dwarf_Die die, uint32_t scope, unsigned depth) {
+static void read_entry(struct debug_unit *unit, const struct debug_context *context, Dwarf_Die die,
+                       uint32_t scope, unsigned depth) {
   Dwarf_Half tag;
   if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
     return;
@@ -189,11 +135,11 @@ static void read_entry(struct scope_reader *reader, Dwarf_Die die, uint32_t scop
      * it. */
     if (!has_code(die))
       return;
-    scope = add_scope(reader, die, SPANS_NONE);
+    scope = add_scope(unit, context, die, SPANS_NONE);
   } else if (tag == DW_TAG_inlined_subroutine) {
-    scope = add_scope(reader, die, scope);
+    scope = add_scope(unit, context, die, scope);
   }
-  read_children(reader, die, scope, depth);
+  read_children(unit, context, die, scope, depth);
 }
 
 /* Moves to the next entry beside one, and frees that. NULL after the last one. */
@@ -212,22 +158,19 @@ static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   return NULL;
 }
 
-static void read_children(struct scope_reader *reader, Dwarf_Die die, uint32_t scope,
-                          unsigned depth) {
+static void read_children(struct debug_unit *unit, const struct debug_context *context,
+                          Dwarf_Die die, uint32_t scope, unsigned depth) {
   Dwarf_Die child;
   if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
     return;
-  for (; child != NULL; child = next_of(reader->context->entries, child))
-    read_entry(reader, child, scope, depth + 1);
+  for (; child != NULL; child = next_of(context->entries, child))
+    read_entry(unit, context, child, scope, depth + 1);
 }
 
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Die die) {
-  struct scope_reader reader = {.unit = unit, .context = context};
   if (context->entries != context->dwarf)
     read_files(&unit->split_files, context->entries, die, context->version);
-  read_children(&reader, die, SPANS_NONE, 0);
+  read_children(unit, context, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
-  intern_free(&reader.referred);
-  free(reader.names);
 }

@@ -10,7 +10,7 @@
 /* A function; or one that was inlined, and the place of the call that was replaced by it. Places
  * are frames without a function, and their files the unit's. */
 struct debug_scope {
-  char *name;      /* the linker's name; owned, by all scopes that share it; NULL: unknown */
+  const struct entry_name *name; /* the linker's */
   uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
   struct source_frame call;
 };
