@@ -203,6 +203,19 @@ def inlined_one_name(n):
     return named(file)
 
 
+def inlined_one_text(n):
+    """Inlined functions that share the text of their names."""
+    file = program(64)
+    file.add(".debug_str", b"a" * (n // 2) + b"\0", flags=0)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 1, PLACE) + abbreviation(2, 0x2E, 1, [(3, 8)] + PLACE)
+             + abbreviation(3, 0x1D, 0, PLACE + [(3, 0xE)]) + b"\0", flags=0)
+    place = struct.pack("<QQ", file.first, 512)
+    body = struct.pack("<HIB", 4, 0, 8) + b"\1" + place + b"\2f\0" + place
+    body += b"".join(b"\3" + struct.pack("<QQI", file.first + i % 512, 1, 0) for i in range(n // 44)) + b"\0\0"
+    file.add(".debug_info", struct.pack("<I", len(body)) + body, flags=0)
+    return named(file)
+
+
 def inlined(n):
     """A function's records after as many inlined functions."""
     count = n // 136
@@ -552,6 +565,7 @@ KINDS = {
     "upper-parts-data-aarch64": upper_parts(AARCH64, adrp, True),
     "inlined": inlined,
     "inlined-one-name": inlined_one_name,
+    "inlined-one-text": inlined_one_text,
     "debug-units": debug_units,
     "debug-references": debug_references(lambda i, count: i),
     "debug-references-others": debug_references(lambda i, count: i * 7919 % count),

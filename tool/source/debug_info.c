@@ -111,7 +111,7 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
     return false;
   Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
   if (die != NULL) {
-    struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf);
+    struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf, true);
     context.entries = object.dwarf;
     context.names = &names;
     context.lists->size += object.size;
@@ -154,17 +154,31 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
   free(path);
 }
 
-/* Without the names of entries that others refer to. */
+/* Without the names of functions. */
 static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   const Dwarf_Die die = unit->die;
   if (unit->is_loaded)
     return;
   unit->is_loaded = true;
   const struct debug_context context = context_of(info, die);
-  const char *folder = debug_entry_text(die, DW_AT_comp_dir);
-  unit->folder = folder == NULL ? NULL : strdup(folder);
+  unit->folder = debug_entry_text(die, DW_AT_comp_dir);
   debug_unit_read_lines(unit, &info->object, die);
   read_scopes(info, unit, &context);
+}
+
+/* Wants the names of an address's functions: mostly a few of a unit's. */
+static void want_names(struct debug_info *info, uint64_t address) {
+  const uint32_t number = spans_find(&info->spans, address);
+  if (number == SPANS_NONE)
+    return;
+  const struct debug_unit *unit = &info->units[number];
+  uint32_t scope = spans_find(&unit->scope_spans, address);
+  for (size_t i = 0; scope != SPANS_NONE && i < SOURCE_FRAMES_MOST; i++) {
+    struct debug_scope *one = &unit->scopes[scope];
+    if (one->name == NULL)
+      one->name = entry_name_at(&info->names, one->entry);
+    scope = one->parent;
+  }
 }
 
 /* ---- The whole ---- */
@@ -176,7 +190,7 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
   info->lists = budget_open("ranges in debug information", info->object.size);
   info->texts = info->object.size * TEXTS_TIMES;
   info->problem = problem;
-  info->names = entry_names_of(info->object.dwarf, info->object.shared);
+  info->names = entry_names_of(info->object.dwarf, info->object.shared, false);
   add_units(info);
   return info;
 }
@@ -194,6 +208,8 @@ void debug_info_read(struct debug_info *info, const uint64_t *addresses, size_t 
   wanted = array_sort_words(numbers, wanted);
   for (size_t i = 0; i < wanted; i++)
     read_unit(info, &info->units[numbers[i]]);
+  for (size_t i = 0; i < count; i++)
+    want_names(info, addresses[i]);
   entry_names_read(&info->names);
   free(numbers);
 }
@@ -205,6 +221,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
     return;
   struct debug_unit *unit = &info->units[number];
   read_unit(info, unit);
+  want_names(info, address);
   entry_names_read(&info->names);
   frames->folder = unit->folder;
   take_text(info, unit->folder);

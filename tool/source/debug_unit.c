@@ -101,9 +101,14 @@ enum { DEPTH_MOST = 512 };
 /* Adds a scope inside another one. Returns its number. */
 static uint32_t add_scope(struct debug_unit *unit, const struct debug_context *context,
                           Dwarf_Die die, uint32_t parent) {
-  struct debug_scope scope = {.parent = parent, .name = entry_name_of(context->names, die)};
+  struct debug_scope scope = {.parent = parent};
   const uint32_t number = (uint32_t)unit->scope_count;
+  Dwarf_Off entry;
   uint64_t file;
+  if (context->names->is_closed)
+    scope.name = entry_name_of(context->names, die);
+  else if (dwarf_dieoffset(die, &entry, NULL) == DW_DLV_OK)
+    scope.entry = entry;
   if (debug_entry_number(die, DW_AT_call_file, &file))
     scope.call.file =
         file_of(unit->split_files.count > 0 ? &unit->split_files : &unit->files, file);

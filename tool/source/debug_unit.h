@@ -10,7 +10,8 @@
 /* A function; or one that was inlined, and the place of the call that was replaced by it. Places
  * are frames without a function, and their files the unit's. */
 struct debug_scope {
-  const struct entry_name *name; /* the linker's */
+  uint64_t entry;                /* its offset, */
+  const struct entry_name *name; /* and the linker's name; NULL: not wanted so far */
   uint32_t parent; /* the scope that it's inlined into; SPANS_NONE: it's a function itself */
   struct source_frame call;
 };
@@ -24,8 +25,8 @@ struct debug_unit {
   Dwarf_Die die;       /* its first entry: libdwarf would go through all units to find it */
   Dwarf_Sig8 split_id; /* of a unit whose functions are in a file of their own */
   bool is_loaded;
-  char *path;   /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
-  char *folder; /* in which it was compiled; owned; NULL: unknown */
+  char *path;         /* see debug_info_find_unit; owned; NULL: unwanted, or unknown */
+  const char *folder; /* in which it was compiled; NULL: unknown */
   struct debug_files files;
   struct debug_files split_files; /* of split entries; empty if they use the unit's */
   struct source_frame *rows;      /* of the table of lines */

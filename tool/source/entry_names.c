@@ -9,13 +9,13 @@
 #include <string.h>
 
 struct entry_name {
-  char *text;                     /* NULL: unknown */
+  const char *text;               /* NULL: unknown */
   const struct entry_name *other; /* it is this one; NULL: it is the text */
 };
 
 enum { REFERENCES_MOST = 8 }; /* from an entry to the one that has its name */
 
-/* An entry whose name is wanted by others, at the end of a chain of so many references. */
+/* An entry whose name is wanted, at the end of a chain of so many references. */
 struct wanted_name {
   Dwarf_Debug dwarf;
   uint64_t offset;
@@ -31,8 +31,9 @@ const char *entry_name_text(const struct entry_name *name) {
 
 /* ---- Names ---- */
 
-struct entry_names entry_names_of(Dwarf_Debug dwarf, Dwarf_Debug shared) {
-  return (struct entry_names){.own = unit_course_of(dwarf), .shared = unit_course_of(shared)};
+struct entry_names entry_names_of(Dwarf_Debug dwarf, Dwarf_Debug shared, bool is_closed) {
+  return (struct entry_names){
+      .own = unit_course_of(dwarf), .shared = unit_course_of(shared), .is_closed = is_closed};
 }
 
 void entry_names_free(struct entry_names *names) {
@@ -41,7 +42,7 @@ void entry_names_free(struct entry_names *names) {
   free(names->wanted);
 }
 
-/* The name of an entry that another one refers to. */
+/* The name of an entry that others refer to, over so many of them. */
 static const struct entry_name *referred_name(struct entry_names *names, Dwarf_Debug dwarf,
                                               uint64_t offset, unsigned references) {
   const uint64_t words[] = {(uintptr_t)dwarf, offset, references};
@@ -56,9 +57,10 @@ static const struct entry_name *referred_name(struct entry_names *names, Dwarf_D
   return names->names[number];
 }
 
-static const struct entry_name *plain_name(const char *text) {
+/* Many entries may have one long text: it is copied only if libdwarf closes the file. */
+static const struct entry_name *plain_name(const struct entry_names *names, const char *text) {
   struct entry_name *name = calloc(1, sizeof *name);
-  name->text = text == NULL ? NULL : strdup(text);
+  name->text = text != NULL && names->is_closed ? strdup(text) : text;
   return name;
 }
 
@@ -74,11 +76,15 @@ static const struct entry_name *name_of(struct entry_names *names, Dwarf_Debug d
     if (debug_entry_reference(names->shared.dwarf, die, attributes[i], &there, &offset))
       return referred_name(names, there, offset, references + 1);
   }
-  return plain_name(text != NULL ? text : debug_entry_text(die, DW_AT_name));
+  return plain_name(names, text != NULL ? text : debug_entry_text(die, DW_AT_name));
 }
 
 const struct entry_name *entry_name_of(struct entry_names *names, Dwarf_Die die) {
   return name_of(names, names->own.dwarf, die, 0);
+}
+
+const struct entry_name *entry_name_at(struct entry_names *names, uint64_t offset) {
+  return referred_name(names, names->own.dwarf, offset, 0);
 }
 
 /* ---- Reading ---- */

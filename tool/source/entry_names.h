@@ -20,7 +20,8 @@ struct wanted_name;
 
 struct entry_names {
   struct unit_course own, shared;
-  struct intern referred;    /* entries that others refer to for their names, */
+  bool is_closed;            /* `own` will be, before the process ends */
+  struct intern referred;    /* entries whose names are wanted, by offset or by others, */
   struct entry_name **names; /* and these; the array is owned */
   size_t name_count, name_capacity;
   struct wanted_name *wanted; /* of these, the ones yet to be read; owned */
@@ -28,13 +29,15 @@ struct entry_names {
 };
 
 /* Of entries in `dwarf`, which may refer to others in `shared`, or NULL. */
-struct entry_names entry_names_of(Dwarf_Debug dwarf, Dwarf_Debug shared);
+struct entry_names entry_names_of(Dwarf_Debug dwarf, Dwarf_Debug shared, bool is_closed);
 void entry_names_free(struct entry_names *names);
 
-/* An entry's name: the linker's, if it has that. The text is there after entry_names_read. */
+/* The name of an entry, or of the one at an offset: the linker's, if it has that. The text is there
+ * after entry_names_read. */
 const struct entry_name *entry_name_of(struct entry_names *names, Dwarf_Die die);
+const struct entry_name *entry_name_at(struct entry_names *names, uint64_t offset);
 
-/* Reads the entries that others referred to since the last time. */
+/* Reads the entries that were wanted since the last time. */
 void entry_names_read(struct entry_names *names);
 
 /* A name's text; NULL: unknown. */
