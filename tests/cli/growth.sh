@@ -10,7 +10,8 @@ if [[ -z $(library_flags) ]]; then python3 "$TOP/tests/growth/grow.py" --short "
 # One line names the table that refers to the same bytes again.
 PYTHONPATH=$TOP/tests/growth python3 - <<'END'
 import kinds
-for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections", "ranges-one-list", "ranges-one-list-5", "debug-long-name"):
+for kind in ("symbols-one-name", "sections-one-name", "relocations-one-table", "version-needs", "bit-maps-full", "unwind-one-call-table", "map-sections", "ranges-one-list", "ranges-one-list-5", "debug-long-name",
+             "lines-folder", "abbreviations-one-table", "abbreviations-long"):
     kinds.KINDS[kind](1 << 16).write(kind)
 END
 expect_refusal 'symbols-one-name: names of symbols that lead to more than 4 times the file' "$stackpack" dump symbols-one-name
@@ -26,6 +27,15 @@ for kind in ranges-one-list ranges-one-list-5; do # the records are printed with
   only_line_matches "$kind: ranges in debug information that lead to more" err || { cat err; fail "another complaint"; }
 done
 
+refuse_source() { # KIND TEXT
+  expect_status 2 "$stackpack" dump --source $1
+  only_line_matches "$1: $2" err || { cat err; fail "another complaint"; }
+}
+refuse_source lines-folder "files' folders in debug information that lead to more"
+refuse_source abbreviations-one-table 'abbreviations in debug information that lead to more'
+refuse_source abbreviations-long 'an entry in debug information with 64 attributes, or more'
+PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.lines_one_table(1 << 19).write("lines-one-table")'
+refuse_source lines-one-table 'tables of lines in debug information that lead to more'
 expect_status 2 "$stackpack" dump --source debug-long-name
 only_line_matches 'debug-long-name: long names in debug information, 12 times' err || { cat err; fail "another complaint"; }
 PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.other_callees(True)(1 << 18).write("other-callees-kept")'

@@ -289,6 +289,56 @@ def long_unit_names(n):
 RANGE = [(0x55, 0x17)]  # ranges, as an offset of their list
 
 
+def line_table(folder, files):
+    """A table of lines of version 4, without rows: one folder, and files in it."""
+    rest = bytes([1, 1, 1, 0xFB, 14, 13]) + bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + folder + b"\0\0"
+    rest += b"".join(name + b"\0\1\0\0" for name in files) + b"\0"
+    return struct.pack("<IHI", len(rest) + 6, 4, len(rest)) + rest
+
+
+def lines_folder(n):
+    """One long folder of many files."""
+    return lines_of(program(64), 1, line_table(b"/" + b"d" * (n // 2), [b"a"] * (n // 10)))
+
+
+def lines_one_table(n):
+    """Units that share a table of lines."""
+    return lines_of(program(n // 128), n // 128, line_table(b"/d", [b"a%d" % i for i in range(n // 32)]))
+
+
+def lines_of(file, units, table):
+    file.add(".debug_line", table, flags=0)
+    unit_tables(file, units, abbreviation(1, 0x11, 1, PLACE + [(0x10, 0x17)]), 4)
+    return named(file)
+
+
+def unit_tables(file, units, abbreviations, lines=0, entries=b""):
+    """Units with a function each, whose table of lines is the first one, if there are some."""
+    file.add(".debug_abbrev", abbreviations + abbreviation(2, 0x2E, 1, [(3, 8)] + PLACE) + b"\0", flags=0)
+    text = b""
+    for i in range(units):
+        place = struct.pack("<QQ", file.first + 8 * i, 8)
+        body = struct.pack("<HIB", 4, 0, 8) + b"\1" + place + b"\0" * lines + b"\2f\0" + place + entries + b"\0\0"
+        text += struct.pack("<I", len(body)) + body
+    file.add(".debug_info", text, flags=0)
+
+
+def abbreviations_one_table(n):
+    """Units that share a table of abbreviations, and use its last one."""
+    file = program(n // 128)
+    more = b"".join(abbreviation(10 + i, 0x34, 0, []) for i in range(n // 16))
+    unit_tables(file, n // 128, abbreviation(1, 0x11, 1, PLACE) + more)
+    return named(file)
+
+
+def abbreviations_long(n):
+    """Entries of a byte with many attributes."""
+    file = program()
+    flags = abbreviation(3, 0x1D, 0, [(0x2000 + i % 0x1000, 0x19) for i in range(n // 8)])
+    unit_tables(file, 1, abbreviation(1, 0x11, 1, PLACE) + flags, entries=b"\3" * (n // 2))
+    return named(file)
+
+
 def one_list(version):
     """Inlined functions that name one list of ranges."""
     def make(n):
@@ -571,6 +621,10 @@ KINDS = {
     "debug-references-others": debug_references(lambda i, count: i * 7919 % count),
     "debug-long-name": long_name,
     "debug-long-unit-names": long_unit_names,
+    "lines-folder": lines_folder,
+    "lines-one-table": lines_one_table,
+    "abbreviations-one-table": abbreviations_one_table,
+    "abbreviations-long": abbreviations_long,
     "ranges-one-list": one_list(4),
     "ranges-one-list-5": one_list(5),
     "symbols-one-name": symbols_one_name,

@@ -93,7 +93,7 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
 /* Counts a list's entries: an honest list is one entry's, or that of a few that are within it. */
 static bool take_list(const struct debug_context *context, uint64_t count) {
   enum { BYTES = 16 }; /* of two addresses: more than DWARF 5 needs */
-  return budget_take(context->lists, count * BYTES, context->problem);
+  return budget_take(&context->limits->ranges, count * BYTES, context->limits->problem);
 }
 
 /* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2). libdwarf
@@ -228,7 +228,7 @@ void debug_entry_spans(const struct debug_context *context, Dwarf_Die die, struc
   Dwarf_Half form;
   enum Dwarf_Form_Class class;
   if (dwarf_attr(die, DW_AT_ranges, &ranges, NULL) == DW_DLV_OK) {
-    if (*context->problem->text == 0)
+    if (*context->limits->problem->text == 0)
       add_ranges(context, ranges, spans, item);
     dwarf_dealloc_attribute(ranges);
   } else if (low_address(die, context->unit, &low) &&

@@ -8,7 +8,7 @@
 #ifndef STACKPACK_DEBUG_ENTRY_H
 #define STACKPACK_DEBUG_ENTRY_H
 
-#include "tool/image/budget.h"
+#include "tool/source/debug_limits.h"
 #include "tool/source/entry_names.h"
 #include "tool/source/spans.h"
 
@@ -20,12 +20,11 @@ struct debug_context {
   Dwarf_Debug dwarf;
   Dwarf_Debug entries; /* has the entries: of a split unit another one */
   struct entry_names *names;
-  Dwarf_Die unit;          /* its first entry */
-  Dwarf_Half version;      /* of DWARF */
-  uint64_t low_address;    /* the base of offsets */
-  uint64_t ranges_base;    /* where ranges of split entries start, DWARF 4; else 0 */
-  struct budget *lists;    /* of ranges: */
-  struct problem *problem; /* more is left out, and told here */
+  Dwarf_Die unit;       /* its first entry */
+  Dwarf_Half version;   /* of DWARF */
+  uint64_t low_address; /* the base of offsets */
+  uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
+  struct debug_limits *limits;
 };
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
 

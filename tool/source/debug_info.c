@@ -17,9 +17,8 @@ struct debug_info {
   size_t unit_count, unit_capacity;
   struct spans spans; /* of units */
   struct entry_names names;
-  struct budget lists;
-  uint64_t texts;          /* how many bytes of long texts may be answered yet */
-  struct problem *problem; /* of these */
+  struct debug_limits limits;
+  uint64_t texts; /* how many bytes of long texts may be answered yet */
   struct source_frame frames[SOURCE_FRAMES_MOST];
   char *missing; /* see debug_info_missing; owned */
 };
@@ -29,8 +28,7 @@ struct debug_info {
 static struct debug_context context_of(struct debug_info *info, Dwarf_Die die) {
   struct debug_context context = debug_context_of(info->object.dwarf, die);
   context.names = &info->names;
-  context.lists = &info->lists;
-  context.problem = info->problem;
+  context.limits = &info->limits;
   return context;
 }
 
@@ -50,16 +48,18 @@ static void add_unit(struct debug_info *info, Dwarf_Die die, Dwarf_Sig8 id) {
 }
 
 /* Moves to the next unit, and to its first entry. */
-static bool next_unit(struct unit_course *course, Dwarf_Die *die, Dwarf_Sig8 *id) {
+static bool next_unit(struct unit_course *course, struct debug_limits *limits, Dwarf_Die *die,
+                      Dwarf_Sig8 *id) {
   return unit_course_next(course, id) &&
+         debug_limits_abbreviations(limits, course->dwarf, course->abbreviations) &&
          dwarf_siblingof_b(course->dwarf, NULL, 1, die, NULL) == DW_DLV_OK;
 }
 
 static void add_units(struct debug_info *info) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  struct unit_course course = {info->object.dwarf, 0, 0};
-  while (next_unit(&course, &die, &id))
+  struct unit_course course = {.dwarf = info->object.dwarf};
+  while (next_unit(&course, &info->limits, &die, &id))
     add_unit(info, die, id);
   spans_sort(&info->spans);
 }
@@ -71,11 +71,12 @@ static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
 }
 
 /* The entry of a split unit in its own file; NULL if it is missing. */
-static Dwarf_Die find_split(Dwarf_Debug dwarf, const Dwarf_Sig8 *wanted) {
+static Dwarf_Die find_split(Dwarf_Debug dwarf, struct debug_limits *limits,
+                            const Dwarf_Sig8 *wanted) {
   Dwarf_Die die;
   Dwarf_Sig8 id;
-  struct unit_course course = {dwarf, 0, 0};
-  while (next_unit(&course, &die, &id)) {
+  struct unit_course course = {.dwarf = dwarf};
+  while (next_unit(&course, limits, &die, &id)) {
     Dwarf_Half version = 0, offset_size;
     dwarf_get_version_of_die(die, &version, &offset_size);
     find_split_id(die, version, &id);
@@ -109,12 +110,12 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
   struct debug_object object;
   if (!debug_object_open(&object, path, true, &problem))
     return false;
-  Dwarf_Die die = find_split(object.dwarf, &unit->split_id);
+  debug_limits_add(context.limits, object.size);
+  Dwarf_Die die = find_split(object.dwarf, context.limits, &unit->split_id);
   if (die != NULL) {
     struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf, true);
     context.entries = object.dwarf;
     context.names = &names;
-    context.lists->size += object.size;
     debug_unit_read_scopes(unit, &context, die);
     entry_names_read(&names);
     entry_names_free(&names);
@@ -135,7 +136,7 @@ static void take_text(struct debug_info *info, const char *text) {
   if (length < TEXT_LONG)
     return;
   if (length > info->texts)
-    problem_set(info->problem, "long names in debug information, %d times the file's bytes",
+    problem_set(info->limits.problem, "long names in debug information, %d times the file's bytes",
                 TEXTS_TIMES);
   info->texts -= length <= info->texts ? length : info->texts;
 }
@@ -162,7 +163,7 @@ static void read_unit(struct debug_info *info, struct debug_unit *unit) {
   unit->is_loaded = true;
   const struct debug_context context = context_of(info, die);
   unit->folder = debug_entry_text(die, DW_AT_comp_dir);
-  debug_unit_read_lines(unit, &info->object, die);
+  debug_unit_read_lines(unit, &info->object, &info->limits);
   read_scopes(info, unit, &context);
 }
 
@@ -187,9 +188,8 @@ struct debug_info *debug_info_open(const char *path, struct problem *problem) {
   struct debug_info *info = calloc(1, sizeof *info);
   if (!debug_object_open(&info->object, path, false, problem))
     return NULL; /* and the reader ends */
-  info->lists = budget_open("ranges in debug information", info->object.size);
+  info->limits = debug_limits_of(info->object.size, problem);
   info->texts = info->object.size * TEXTS_TIMES;
-  info->problem = problem;
   info->names = entry_names_of(info->object.dwarf, info->object.shared, false);
   add_units(info);
   return info;

@@ -74,15 +74,20 @@ static void read_rows(struct debug_unit *unit, struct line_rows rows, Dwarf_Line
 }
 
 void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *object,
-                           Dwarf_Die die) {
+                           struct debug_limits *limits) {
+  const Dwarf_Die die = unit->die;
+  uint64_t start;
   Dwarf_Unsigned version, offset;
   Dwarf_Small tables;
   Dwarf_Line_Context context;
   Dwarf_Line *lines;
   Dwarf_Signed count;
-  if (dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
+  if (!debug_entry_number(die, DW_AT_stmt_list, &start) ||
+      !debug_limits_lines(limits, object, start) ||
+      dwarf_srclines_b(die, &version, &tables, &context, NULL) != DW_DLV_OK)
     return;
-  read_files(&unit->files, object->dwarf, die, version);
+  if (debug_limits_folders(limits, context))
+    read_files(&unit->files, object->dwarf, die, version);
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK &&
       dwarf_srclines_table_offset(context, &offset, NULL) == DW_DLV_OK) {
     size_t size = 0;

@@ -39,7 +39,7 @@ struct debug_unit {
 
 /* Reads the lines of a unit. */
 void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *object,
-                           Dwarf_Die die);
+                           struct debug_limits *limits);
 
 /* Reads the functions that are in an entry: the unit's own, or the split one, and then the files
  * that its entries refer to. */

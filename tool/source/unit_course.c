@@ -13,6 +13,7 @@ bool unit_course_next(struct unit_course *course, Dwarf_Sig8 *id) {
                                          &type_offset, &next, &type, NULL) == DW_DLV_OK;
   course->start = ok ? course->end : 0;
   course->end = ok ? next : 0;
+  course->abbreviations = ok ? abbreviations : 0;
   return ok;
 }
 

@@ -15,11 +15,12 @@
 struct unit_course {
   Dwarf_Debug dwarf; /* NULL: none */
   uint64_t start, end;
+  uint64_t abbreviations; /* where the unit's table of them is */
 };
 
 /* Of one that may be at any unit. */
 static inline struct unit_course unit_course_of(Dwarf_Debug dwarf) {
-  return (struct unit_course){dwarf, UINT64_MAX, UINT64_MAX};
+  return (struct unit_course){dwarf, UINT64_MAX, UINT64_MAX, 0};
 }
 
 /* Goes to the next unit. After the last one it is false, and the first one is next. *id: a split
