@@ -306,6 +306,20 @@ def lines_one_table(n):
     return lines_of(program(n // 128), n // 128, line_table(b"/d", [b"a%d" % i for i in range(n // 32)]))
 
 
+def lines_last(n):
+    """Units with a table of lines each, in the last one of many sections."""
+    file, table, units = program(n // 256), line_table(b"/d", [b"a"]), b""
+    for _ in range(min(n // 128, 60000)):
+        file.add_at(".x", file.start, 1, flags=0)
+    file.add(".debug_line", table * (n // 256), flags=0)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 0, PLACE + [(0x10, 0x17)]) + b"\0", flags=0)
+    for i in range(n // 256):
+        body = struct.pack("<HIBBQQI", 4, 0, 8, 1, file.first + 8 * i, 8, i * len(table))
+        units += struct.pack("<I", len(body)) + body
+    file.add(".debug_info", units, flags=0)
+    return named(file)
+
+
 def lines_of(file, units, table):
     file.add(".debug_line", table, flags=0)
     unit_tables(file, units, abbreviation(1, 0x11, 1, PLACE + [(0x10, 0x17)]), 4)
@@ -623,6 +637,7 @@ KINDS = {
     "debug-long-unit-names": long_unit_names,
     "lines-folder": lines_folder,
     "lines-one-table": lines_one_table,
+    "lines-last": lines_last,
     "abbreviations-one-table": abbreviations_one_table,
     "abbreviations-long": abbreviations_long,
     "ranges-one-list": one_list(4),

@@ -61,13 +61,11 @@ bool debug_limits_abbreviations(struct debug_limits *limits, Dwarf_Debug dwarf, 
 
 bool debug_limits_lines(struct debug_limits *limits, const struct debug_object *object,
                         uint64_t offset) {
-  size_t size = 0;
-  const uint8_t *section = debug_object_lines(object, &size);
   uint64_t length = 0;
-  if (offset < size && size - offset >= 12) {
-    length = bits_load32(section + offset);
+  if (offset < object->lines_size && object->lines_size - offset >= 12) {
+    length = bits_load32(object->lines + offset);
     if (length == UINT32_MAX) /* the table's own length has 64 bits (DWARF 5, 7.4) */
-      length = bits_load64(section + offset + 4);
+      length = bits_load64(object->lines + offset + 4);
   }
   return budget_take(&limits->lines, length, limits->problem);
 }

@@ -212,6 +212,20 @@ static int readable(int file, struct problem *problem) {
   return -1;
 }
 
+/* Looked for once, as a file may have many sections and many units. */
+static void find_lines(struct debug_object *object) {
+  GElf_Shdr header;
+  const char *name;
+  for (Elf_Scn *section = NULL;
+       (section = next_section(object->elf, section, &header, &name)) != NULL;)
+    if (strcmp(name, ".debug_line") == 0) {
+      const Elf_Data *data = elf_rawdata(section, NULL);
+      object->lines_size = data == NULL || data->d_buf == NULL ? 0 : data->d_size;
+      object->lines = object->lines_size == 0 ? NULL : data->d_buf;
+      return;
+    }
+}
+
 bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
                        struct problem *problem) {
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -223,6 +237,7 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
     return false;
   object->size = size_of(object->file);
   object->elf = elf_begin(object->file, ELF_C_READ, NULL);
+  find_lines(object);
   dwarf_set_reloc_application(0); /* a linker has done that */
   if (open_dwarf(object->file, is_split ? DW_GROUPNUMBER_DWO : DW_GROUPNUMBER_ANY,
                  &object->dwarf) != DW_DLV_OK) {
@@ -247,17 +262,4 @@ void debug_object_close(struct debug_object *object) {
   if (object->shared_file >= 0)
     close(object->shared_file);
   *object = (struct debug_object){.file = -1, .shared_file = -1};
-}
-
-const uint8_t *debug_object_lines(const struct debug_object *object, size_t *size) {
-  GElf_Shdr header;
-  const char *name;
-  for (Elf_Scn *section = NULL;
-       (section = next_section(object->elf, section, &header, &name)) != NULL;)
-    if (strcmp(name, ".debug_line") == 0) {
-      const Elf_Data *data = elf_rawdata(section, NULL);
-      *size = data == NULL || data->d_buf == NULL ? 0 : data->d_size;
-      return *size == 0 ? NULL : data->d_buf;
-    }
-  return NULL;
 }

@@ -17,10 +17,12 @@
 #include <stdint.h>
 
 struct debug_object {
-  Dwarf_Debug dwarf;  /* NULL: not open */
-  int file;           /* libdwarf reads it later on */
-  uint64_t size;      /* of this file */
-  Elf *elf;           /* the same file */
+  Dwarf_Debug dwarf;    /* NULL: not open */
+  int file;             /* libdwarf reads it later on */
+  uint64_t size;        /* of this file */
+  Elf *elf;             /* the same file */
+  const uint8_t *lines; /* its section .debug_line; NULL: none */
+  size_t lines_size;
   Dwarf_Debug shared; /* of the entries that dwz moved to another file; NULL: none */
   int shared_file;
 };
@@ -30,8 +32,5 @@ struct debug_object {
 bool debug_object_open(struct debug_object *object, const char *path, bool is_split,
                        struct problem *problem);
 void debug_object_close(struct debug_object *object);
-
-/* The bytes of its section .debug_line; NULL if there are none. */
-const uint8_t *debug_object_lines(const struct debug_object *object, size_t *size);
 
 #endif

@@ -90,9 +90,7 @@ void debug_unit_read_lines(struct debug_unit *unit, const struct debug_object *o
     read_files(&unit->files, object->dwarf, die, version);
   if (dwarf_srclines_from_linecontext(context, &lines, &count, NULL) == DW_DLV_OK &&
       dwarf_srclines_table_offset(context, &offset, NULL) == DW_DLV_OK) {
-    size_t size = 0;
-    const uint8_t *section = debug_object_lines(object, &size);
-    read_rows(unit, line_rows_of(section, size, offset), lines, count);
+    read_rows(unit, line_rows_of(object->lines, object->lines_size, offset), lines, count);
   }
   spans_sort(&unit->row_spans);
   dwarf_srclines_dealloc_b(context);
