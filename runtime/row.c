@@ -233,7 +233,7 @@ static inline bool read_near(struct near *near, struct row_pair pairs[NEAR_PAIRS
   struct packed_head head = read_head(table, start);
   struct packed_pairs group;
   if ((head.flags | head.derived | head.assignments) == 0) {
-    /* As most are. With these constants, the compiler leaves half of the code out. */
+    /* As many are. With these constants, the compiler leaves half of the code out. */
     head.flags = head.derived = head.assignments = 0;
     group = head_pairs(table, head, positions_end, record->position);
     *first = group.first;
