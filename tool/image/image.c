@@ -112,8 +112,10 @@ static bool read_sections(struct image *image, struct problem *problem) {
 static bool check_bit_maps(const struct image *image, struct problem *problem) {
   struct budget places = budget_open("relative relocations", image->size);
   EACH_SECTION(image, section) {
+    if (section->header.sh_type != SHT_RELR)
+      continue;
     struct relr_reader reader = relr_open(image, &section->header);
-    for (uint64_t count; section->header.sh_type == SHT_RELR && relr_count(&reader, &count);)
+    for (uint64_t count; relr_count(&reader, &count);)
       if (!budget_take(&places, count * sizeof(uint64_t), problem))
         return false;
   }
