@@ -251,15 +251,25 @@ static void set_frame_taken(struct code_stack *stack) {
   stack->is_address = true;
 }
 
-/* A word that is pushed, called or jumped to, if it's on the stack: its further way is unseen. The
- * stack pointer is lower by `growth` when the word is read. */
-static void set_read(const struct operation *operation, int32_t growth, struct code_stack *stack) {
+/* A word that is called or jumped to, if it's on the stack: its further way is unseen. */
+static void set_read(const struct operation *operation, struct code_stack *stack) {
   const enum code_stack_base base = memory_base(operation);
   const int32_t offset = distance_of(operation);
   if (base == CODE_FRAME_POINTER && offset == 0)
     set_frame_taken(stack);
   else if (base != CODE_NO_BASE)
-    set_memory(stack, base, base == CODE_STACK_POINTER ? offset + growth : offset, WORD, true);
+    set_memory(stack, base, offset, WORD, true);
+}
+
+/* One that is pushed: the stack pointer is lower afterwards. */
+static void set_push(const struct operation *operation, struct code_stack *stack) {
+  const enum code_stack_base base = memory_base(operation);
+  const int32_t offset = distance_of(operation);
+  stack->growth = WORD;
+  if (base == CODE_NO_BASE || (base == CODE_FRAME_POINTER && offset == 0))
+    set_memory(stack, CODE_STACK_POINTER, 0, WORD, false);
+  else
+    set_memory(stack, base, base == CODE_STACK_POINTER ? offset + WORD : offset, WORD, true);
 }
 
 static void set_move(const struct operation *operation, struct code_stack *stack) {
@@ -334,9 +344,7 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
-    set_memory(stack, CODE_STACK_POINTER, 0, 8, false);
-    set_read(operation, WORD, stack);
-    stack->growth = WORD;
+    set_push(operation, stack);
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
@@ -413,9 +421,13 @@ static bool hands(const struct operation *operation, int number) {
   return is_handed;
 }
 
-/* There may be another pointer to the frame then. */
+/* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
+ * one points to.) */
 static void set_handed(const struct operation *operation, struct code_stack *stack) {
-  const bool is_frame = hands(operation, RBP);
+  const bool is_pushed = operation->raw.mnemonic == ZYDIS_MNEMONIC_PUSH &&
+                         memory_base(operation) == CODE_FRAME_POINTER &&
+                         distance_of(operation) == 0;
+  const bool is_frame = is_pushed || hands(operation, RBP);
   if (!is_frame && !hands(operation, RSP))
     return;
   stack->handed = is_frame ? CODE_FRAME_POINTER : CODE_STACK_POINTER;
@@ -625,7 +637,7 @@ static void set_computed(const struct operation *operation, uint64_t next,
   instruction->is_sum = by != NONE;
   instruction->parts.from = (uint8_t)by; /* NONE: CODE_NO_REGISTER */
   instruction->parts.is_load = operation->memory != NULL && !is_on_stack(operation);
-  set_read(operation, 0, &instruction->stack);
+  set_read(operation, &instruction->stack);
   set_references(operation, next, instruction);
 }
 

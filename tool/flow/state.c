@@ -87,6 +87,13 @@ static void follow_registers(struct state *state, const struct code_stack *stack
     save(state, stack->saves[i], use, i * WORD);
 }
 
+/* x86-64 pushes a word that it reads elsewhere on the stack. */
+static void push_read(struct state *state, const struct code_stack *stack, struct state_use *use) {
+  *use = place_of(state, CODE_STACK_POINTER, 0, stack->growth);
+  if (use->is_known)
+    overwrite(state, use);
+}
+
 /* ---- The return address ---- */
 
 /* Whether an instruction puts a copy of the return address into another register, or back. */
@@ -180,6 +187,8 @@ struct state_uses state_follow(struct state *state, const struct code_architectu
   follow_registers(state, stack, &uses.memory);
   if (architecture->has_link)
     follow_link(state, architecture, instruction, &uses);
+  else if (stack->growth > 0 && stack->is_read)
+    push_read(state, stack, &uses.memory);
   if (instruction->kind == CODE_CALL)
     state->stack.is_sure = false;
   return uses;
