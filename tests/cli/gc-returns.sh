@@ -116,6 +116,7 @@ check_frame kept "another loaded" 'push %rbp; push %rdi; pop %rbp; pop %rcx; ret
 check_frame kept "overwritten where it is saved" 'push %rbp; mov %rsp, %rbp; mov %rdi, (%rbp); pop %rbp; ret'
 check_frame kept "overwritten by SSE" 'push %rbp; push %rdi; movups %xmm0, (%rsp); pop %rdi; pop %rbp; ret'
 check_frame kept "overwritten by a word of the stack" 'push %rbp; pop %rax; mov %rdi, %rbp; push 16(%rsp); pop %rbp; ret'
+check_frame kept "overwritten by a callee" 'push %rbp; pop %rax; mov %rdi, %rbp; call helper; sub $8, %rsp; pop %rbp; ret'
 check_frame kept "saved when it was changed" 'mov %rdi, %rbp; push %rbp; call helper; pop %rbp; ret'
 check_frame kept "changed after a jump back" 'test %rsi, %rsi; jne 2f; 1: ret; 2: mov %rdi, %rbp; jmp 1b'
 check_frame kept "changed after a jump back, saved" 'push %rbp; jmp 2f; 1: add $8, %rsp; ret; 2: test %rsi, %rsi; je 1b; mov %rdi, %rbp; jmp 1b'

@@ -59,6 +59,13 @@ static void overwrite(struct state *state, const struct state_use *use) {
       state->stored &= (uint16_t) ~(left & -left);
 }
 
+/* Callees use the stack below their caller's part. */
+static void lose_below(struct state *state) {
+  for (uint32_t left = state->stack.is_known ? state->stored : 0; left != 0; left &= left - 1)
+    if (state->places[__builtin_ctz(left)] < state->stack.offset)
+      state->stored &= (uint16_t) ~(left & -left);
+}
+
 /* The first place counts. */
 static void save(struct state *state, uint32_t values, const struct state_use *use, int32_t more) {
   const uint16_t saved = (uint16_t)(values & state->own & ~(uint32_t)state->stored);
@@ -189,8 +196,10 @@ struct state_uses state_follow(struct state *state, const struct code_architectu
     follow_link(state, architecture, instruction, &uses);
   else if (stack->growth > 0 && stack->is_read)
     push_read(state, stack, &uses.memory);
-  if (instruction->kind == CODE_CALL)
+  if (instruction->kind == CODE_CALL) {
+    lose_below(state);
     state->stack.is_sure = false;
+  }
   return uses;
 }
 
