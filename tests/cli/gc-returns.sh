@@ -117,6 +117,8 @@ check_frame kept "overwritten where it is saved" 'push %rbp; mov %rsp, %rbp; mov
 check_frame kept "overwritten by SSE" 'push %rbp; push %rdi; movups %xmm0, (%rsp); pop %rdi; pop %rbp; ret'
 check_frame kept "overwritten by a word of the stack" 'push %rbp; pop %rax; mov %rdi, %rbp; push 16(%rsp); pop %rbp; ret'
 check_frame kept "overwritten by a callee" 'push %rbp; pop %rax; mov %rdi, %rbp; call helper; sub $8, %rsp; pop %rbp; ret'
+check_frame kept "stored with a segment" 'mov %rbp, %fs:-8(%rsp); mov %rdi, %rbp; mov -8(%rsp), %rbp; ret'
+check_frame kept "loaded with a segment" 'push %rbp; mov %rdi, %rbp; mov %fs:(%rsp), %rbp; pop %rax; ret'
 check_frame kept "saved when it was changed" 'mov %rdi, %rbp; push %rbp; call helper; pop %rbp; ret'
 check_frame kept "changed after a jump back" 'test %rsi, %rsi; jne 2f; 1: ret; 2: mov %rdi, %rbp; jmp 1b'
 check_frame kept "changed after a jump back, saved" 'push %rbp; jmp 2f; 1: add $8, %rsp; ret; 2: test %rsi, %rsi; je 1b; mov %rdi, %rbp; jmp 1b'

@@ -527,13 +527,15 @@ static uint16_t preserved_of(uint32_t registers) {
                     (registers >> R12 & 15) << 2);
 }
 
-/* An instruction's effects on callee-saved registers: a store on the stack saves them. */
+/* An instruction's effects on callee-saved registers: a store on the stack saves them, without a
+ * segment. */
 static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
                           struct code_instruction *instruction) {
   struct code_stack *stack = &instruction->stack;
-  const bool is_store =
-      stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address && stack->size == 8;
-  const bool is_load = stack->base != CODE_NO_BASE && stack->is_read && stack->size == 8;
+  const bool is_word = stack->base != CODE_NO_BASE && stack->size == 8 &&
+                       (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) == 0;
+  const bool is_store = is_word && !stack->is_read && !stack->is_address;
+  const bool is_load = is_word && stack->is_read;
   stack->changes = preserved_of(written);
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_LEAVE:
