@@ -33,6 +33,7 @@ check kept "its caller's, pushed over it" 'call writes; ret; .type writes, @func
 check dropped "arguments pushed again" 'push 16(%rsp); push 16(%rsp); call helper; add $16, %rsp; ret'
 check kept "by the frame pointer" 'push %rbp; mov %rsp, %rbp; sub $16, %rsp; movq $64, %rax; add %rax, 8(%rbp); leave; ret'
 check kept "stored by the frame pointer" 'push %rbp; mov %rsp, %rbp; mov %rdi, 8(%rbp); pop %rbp; ret'
+check kept "stored by the frame pointer as an index" 'push %rbp; mov %rsp, %rbp; mov %rdi, 8(,%rbp,1); pop %rbp; ret'
 check kept "by SSE" 'movq %rdi, %xmm0; movq %xmm0, (%rsp); ret'
 check kept "by 32 bytes" 'sub $24, %rsp; vmovups %ymm0, (%rsp); add $24, %rsp; ret'
 check kept "by 64 bytes" 'sub $56, %rsp; movdir64b (%rdi), %rsp; add $56, %rsp; ret'

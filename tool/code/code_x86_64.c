@@ -204,11 +204,15 @@ static enum code_stack_base base_of(int number) {
   return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
 }
 
-/* The base of the operand in memory at a constant distance from it. */
+/* The base of the operand in memory at a constant distance from it; that may be an index alone. */
 static enum code_stack_base memory_base(const struct operation *operation) {
   const ZydisDecodedOperand *memory = operation->memory;
-  return memory != NULL && memory->mem.index == ZYDIS_REGISTER_NONE
-             ? base_of(number_of(memory->mem.base))
+  if (memory == NULL)
+    return CODE_NO_BASE;
+  if (memory->mem.index == ZYDIS_REGISTER_NONE)
+    return base_of(number_of(memory->mem.base));
+  return memory->mem.base == ZYDIS_REGISTER_NONE && memory->mem.scale == 1
+             ? base_of(number_of(memory->mem.index))
              : CODE_NO_BASE;
 }
 
