@@ -38,6 +38,7 @@ check kept "by SSE" 'movq %rdi, %xmm0; movq %xmm0, (%rsp); ret'
 check kept "by 32 bytes" 'sub $24, %rsp; vmovups %ymm0, (%rsp); add $24, %rsp; ret'
 check kept "by 64 bytes" 'sub $56, %rsp; movdir64b (%rdi), %rsp; add $56, %rsp; ret'
 check dropped "by 64 bytes, deeper" 'sub $120, %rsp; movdir64b (%rdi), %rsp; add $120, %rsp; ret'
+check kept "by the processor's state" 'sub $1016, %rsp; xsave (%rsp); add $1016, %rsp; ret'
 check kept "by its address" 'mov %rsp, %rax; addq $64, (%rax); ret'
 check kept "by its address, deeper" 'sub $24, %rsp; lea 24(%rsp), %rax; addq $64, (%rax); add $24, %rsp; ret'
 for handed in 'mov %rsp, (%rdi); mov (%rdi), %rax' 'push %rsp; pop %rax' 'movq %rsp, %xmm0; movq %xmm0, %rax' 'mov %rdi, %rax; lock cmpxchg %rsp, (%rdi); mov (%rdi), %rax' \

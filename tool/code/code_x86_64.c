@@ -296,13 +296,20 @@ static void set_move(const struct operation *operation, struct code_stack *stack
     set_frame_taken(stack);
 }
 
+/* The size of an operand in memory. Zydis has the smallest one of a processor's state. */
+static int32_t size_of(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operand) {
+  const bool is_state =
+      raw->meta.category == ZYDIS_CATEGORY_XSAVE || raw->meta.category == ZYDIS_CATEGORY_XSAVEOPT;
+  return is_state ? INT32_MAX : operand->size / 8;
+}
+
 /* Any other instruction, by its operands. */
 static void set_operands(const struct operation *operation, struct code_stack *stack) {
   const enum code_stack_base base = memory_base(operation);
   for (unsigned i = 0; i < operation->raw.operand_count_visible; i++) {
     const ZydisDecodedOperand *operand = &operation->operands[i];
     if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
-      set_memory(stack, base, (int32_t)operand->mem.disp.value, operand->size / 8,
+      set_memory(stack, base, (int32_t)operand->mem.disp.value, size_of(&operation->raw, operand),
                  !is_written(operand));
     else if (register_of(operand) == RSP && is_written(operand))
       stack->growth = CODE_STACK_LOST;
