@@ -52,6 +52,7 @@ check_aarch64() {
   check kept "by another frame pointer" "$save; mov x29, x0; mov sp, x29; $load; ret"
   check kept "its caller's" "$save; bl writes; $load; ret; .type writes, @function; writes: str x0, [sp, #8]; ret"
   check kept "by the frame's address" "$save; mov x29, sp; mov x0, x29; bl helper; $load; ret"
+  check kept "its caller's, by the caller's frame pointer" "$save; mov x29, sp; bl writes; $load; ret; .type writes, @function; writes: str x0, [x29, #8]; ret"
   check kept "its caller's, by the frame pointer" "$save; mov x29, sp; ldr x9, [x29]; str x0, [x9, #8]; $load; ret"
   check dropped "its arguments' addresses" "$save; add x0, sp, #16; ldr x1, [sp, #24]; bl helper; $load; ret"
   check dropped "a leaf" 'add x0, x0, #1; ret'
@@ -121,6 +122,7 @@ check_riscv64() {
   check kept "to another stack" "mv sp, a0; $load; ret"
   check kept "its caller's" "$save; call writes; $load; ret; .type writes, @function; writes: sd a0, 8(sp); ret"
   check kept "by the frame's address" "$save; sd s0, 0(sp); addi s0, sp, 16; mv a0, s0; call helper; ld s0, 0(sp); $load; ret"
+  check kept "its caller's, by the caller's frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function; writes: sd a0, -8(s0); ret"
   check kept "its caller's, by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; ld t1, -16(s0); sd a0, -8(t1); ld s0, 0(sp); $load; ret"
   check dropped "its arguments' addresses" "$save; addi a0, sp, 16; ld a1, 24(sp); call helper; $load; ret"
   check kept "on one of two ways" 'beqz a1, 1f; mv ra, a0; 1: ret'

@@ -144,6 +144,17 @@ static void judge_memory(struct returns *returns, uint64_t at, const struct stat
     add_kept(returns, after->places[KEPT_LINK]);
 }
 
+/* Whether an instruction stores something by the caller's frame pointer, over its frame pointer or
+ * return address. */
+static bool stores_in_caller(const struct returns *returns, const struct state *before,
+                             const struct code_stack *stack) {
+  const int64_t from = returns->builder->architecture->callers_frame;
+  const bool has_callers = !before->frame.is_known && (before->own >> KEPT_FRAME & 1) != 0;
+  return has_callers && stack->base == CODE_FRAME_POINTER && !stack->is_read &&
+         !stack->is_address && stack->offset < from + 2 * WORD &&
+         from < (int64_t)stack->offset + stack->size;
+}
+
 /* Whether others may write to the return address, or to the caller's frame pointer. */
 static bool may_be_overwritten(const struct returns *returns) {
   for (size_t i = 0; i < returns->handed_count; i++)
@@ -414,6 +425,8 @@ static void judge(void *context, const struct unit_step *step, const struct stat
   const uint64_t end = instruction->address + instruction->length;
   if (!step->is_idle)
     judge_memory(returns, instruction->address, before, after, uses);
+  if (stores_in_caller(returns, before, &instruction->stack))
+    add_odd(returns, instruction->address);
   if (instruction->kind == CODE_RETURN)
     judge_return(returns, instruction->address, after);
   else if (instruction->kind == CODE_CALL)

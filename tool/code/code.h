@@ -300,6 +300,7 @@ struct code_architecture {
    * this. */
   uint8_t stack_register;
   uint8_t entry_offset;
+  int8_t callers_frame;            /* from the frame pointer: where the caller's is saved */
   uint32_t lost;                   /* registers that a call may change: register n is bit n */
   uint8_t result;                  /* the register for its result */
   uint8_t link_register;           /* if there is one */

@@ -545,6 +545,7 @@ const struct code_architecture code_riscv64 = {
     .in_sets = {FRAME, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 9},
     .in_tables = {FRAME, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 9},
     .entry_offset = 0,
+    .callers_frame = -16,
     .relocations = relocations,
     .arguments = arguments,
     .decode = decode,
