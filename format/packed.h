@@ -108,7 +108,7 @@ static const struct packed_leaf_form packed_usual_leaves = {8, 0, 4, 2, 0};
 struct packed_form {
   uint8_t leaf_shift, bucket_shift, record_shift, start_shift, reference_shift;
   uint8_t low_bytes, start_bytes, reference_bytes;
-  bool is_usual; /* packed_usual_leaves, with PACKED_USUAL_STARTS readable everywhere in them */
+  bool is_usual; /* packed_usual_leaves, and some, with PACKED_USUAL_STARTS readable everywhere */
   uint64_t leaf_mask, bucket_mask, record_mask, start_mask; /* the bits below their shifts */
   uint32_t reference_mask;
 };

@@ -99,22 +99,32 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t ful
   return bucket;
 }
 
-/* Bucket `number` < PACKED_BUCKETS of a leaf. One product has the number of records before each:
- * byte k of before_even is for bucket 2k, byte k of before_odd for the one after it. So a second
- * bucket of the leaf takes no product. */
+/* Bucket `number` < PACKED_BUCKETS of a leaf. With its nibble shifted to the top, the other ones left
+ * are of the buckets before it, and their sum is the first one's number. */
 static inline __attribute__((always_inline)) struct bucket
 leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
   const uint64_t low_nibbles = 0x0f0f0f0f0f0f0f0fu, ones = 0x0101010101010101u;
-  const uint64_t even = leaf->counts & low_nibbles, odd = leaf->counts >> 4 & low_nibbles;
-  const uint64_t before_even = (even + odd) * ones - even - odd, before_odd = before_even + even;
-  const uint64_t before = number % 2 == 0 ? before_even : before_odd;
-  struct bucket bucket = {.from = before >> number / 2 * 8 & UINT8_MAX};
-  bucket.to = bucket.from + (leaf->counts >> number * 4 & 15);
+  const uint64_t counts = leaf->counts << (PACKED_BUCKETS - 1 - number) * 4;
+  const uint64_t before = (counts & low_nibbles) + (counts << 4 & low_nibbles);
+  struct bucket bucket = {.from = before * ones >> 56};
+  bucket.to = bucket.from + (counts >> 60);
   if (leaf->full_count > 0)
     bucket = add_more(leaf->counts, leaf->more, leaf->full_count, number, bucket);
-  if (bucket.to <= leaf->count)
+  if (__builtin_expect(bucket.to <= leaf->count, 1))
     return bucket;
   return (struct bucket){leaf->count, leaf->count}; /* the counts are broken */
+}
+
+/* The number of a bucket's records whose low is less than one. A bucket without further records has
+ * 15 at most. */
+static inline __attribute__((always_inline)) uint64_t
+bucket_below(const struct packed_leaf *leaf, struct bucket bucket, uint64_t low) {
+  const struct packed_form *form = leaf->form;
+  const uint8_t *lows = leaf->lows + bucket.from * form->low_bytes;
+  const uint64_t count = bucket.to - bucket.from;
+  return form->is_usual && leaf->full_count == 0
+             ? bits_bytes_below(lows, (unsigned)count, (uint8_t)low)
+             : bits_numbers_below(lows, count, form->low_bytes, low);
 }
 
 /* The number of the leaf's records before a place, from the leaf's start on. */
@@ -126,8 +136,7 @@ static inline __attribute__((always_inline)) uint64_t leaf_below(const struct pa
     return leaf->count;
   const struct bucket bucket = leaf_bucket(leaf, (unsigned)number);
   const uint64_t low = ((place & form->bucket_mask) + form->record_mask) >> form->record_shift;
-  return bucket.from + bits_numbers_below(leaf->lows + bucket.from * form->low_bytes,
-                                          bucket.to - bucket.from, form->low_bytes, low);
+  return bucket.from + bucket_below(leaf, bucket, low);
 }
 
 /* The place of record `n` of the leaf, from the text's start on. */
@@ -258,13 +267,13 @@ static enum packed_answer fill_exception(const struct packed_table *table, const
   return fill_layout(table, &table->form, record);
 }
 
-/* Fills in record `n` of a leaf, at `place` in it. */
+/* Fills in record `n` of a leaf, at an address: at `place` in the leaf. */
 static inline __attribute__((always_inline)) enum packed_answer
-fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t place,
-     struct packed_record *record) {
+fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t address,
+     uint64_t place, struct packed_record *record) {
   record->table = table;
   record->index = leaf->index + (uint32_t)n;
-  record->address = table->text_start + leaf->start + place;
+  record->address = address;
   if (table->exception_count > 0) {
     const uint8_t *exception = exception_of(table, record->index);
     if (bits_load32(exception) == record->index)
@@ -302,7 +311,7 @@ find(const struct packed_table *table, const struct packed_form *form, uint64_t 
      struct packed_record *record) {
   const uint64_t offset = address - table->text_start;
   struct packed_leaf leaf;
-  if (offset > table->text_size || table->leaf_count == 0)
+  if (offset > table->text_size || (!form->is_usual && table->leaf_count == 0))
     return PACKED_NOT_MANAGED;
   if (!open_leaf(table, form, (uint32_t)(offset >> form->leaf_shift), &leaf))
     return PACKED_CORRUPT;
@@ -312,13 +321,12 @@ find(const struct packed_table *table, const struct packed_form *form, uint64_t 
   if ((place & form->record_mask) != 0)
     return missing(table, offset);
   const struct bucket bucket = leaf_bucket(&leaf, (unsigned)(place >> form->bucket_shift));
-  const uint8_t *lows = leaf.lows + bucket.from * form->low_bytes;
-  const uint64_t count = bucket.to - bucket.from;
   const uint64_t low = (place & form->bucket_mask) >> form->record_shift;
-  const uint64_t n = bits_numbers_below(lows, count, form->low_bytes, low);
-  if (n == count || bits_load(lows + n * form->low_bytes, form->low_bytes) != low)
+  const uint64_t below = bucket_below(&leaf, bucket, low), n = bucket.from + below;
+  if (below == bucket.to - bucket.from ||
+      bits_load(leaf.lows + n * form->low_bytes, form->low_bytes) != low)
     return missing(table, offset);
-  return fill(table, &leaf, bucket.from + n, place, record);
+  return fill(table, &leaf, n, address, place, record);
 }
 
 enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
@@ -337,7 +345,8 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
       index - leaf.index >= leaf.count)
     return PACKED_CORRUPT;
   const uint64_t n = index - leaf.index;
-  return fill(table, &leaf, n, leaf_offset(&leaf, n) - leaf.start, record);
+  const uint64_t offset = leaf_offset(&leaf, n);
+  return fill(table, &leaf, n, table->text_start + offset, offset - leaf.start, record);
 }
 
 struct frame_view packed_frame(const struct packed_record *record) {
