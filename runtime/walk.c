@@ -96,7 +96,8 @@ static void prefer_by_context(struct stackpack_walk *walk) {
   walk_set_entry(walk, NULL);
 }
 
-static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
+static inline __attribute__((always_inline)) enum stackpack_walk_answer
+look_up(struct stackpack_walk *walk) {
   const enum stackpack_answer answer = find(walk, walk->context.pc);
   switch (answer) {
   case STACKPACK_FOUND:
@@ -114,7 +115,8 @@ static enum stackpack_walk_answer look_up(struct stackpack_walk *walk) {
 }
 
 /* Looks at the frame that the walk has come to. */
-static enum stackpack_walk_answer arrive(struct stackpack_walk *walk) {
+static inline __attribute__((always_inline)) enum stackpack_walk_answer
+arrive(struct stackpack_walk *walk) {
   if (walk->context.stack_pointer == walk->private_.stack.end)
     return STACKPACK_WALK_END;
   const enum stackpack_walk_answer answer = look_up(walk);
@@ -380,7 +382,7 @@ next_otherwise(struct stackpack_walk *walk) {
   if (walk->private_.state == WALK_DONE)
     return walk->private_.answer;
   const enum stackpack_walk_answer answer = go_otherwise(walk);
-  return answer == STACKPACK_WALK_NATIVE ? look_around(walk) : conclude(walk, answer);
+  return conclude(walk, answer == STACKPACK_WALK_NATIVE ? arrive(walk) : answer);
 }
 
 enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
