@@ -70,6 +70,9 @@ enum { FRAMES_NOTED_SHAPES = 16 };
 struct frames_part {
   const uint8_t *shapes, *tags, *samples, *others, *starts, *numbers, *exceptions;
   uint32_t shapes_size, function_count, record_count, other_count, exception_count;
+  uint32_t sample_mask; /* of the widths below */
+  uint16_t other_mask;
+  uint8_t tag_mask;
   struct frame_machine machine;
   uint8_t tag_width, other_width, shape_width, extra_width;
   uint8_t start_width, exception_width, sample_width; /* these and the rest follow */

@@ -59,19 +59,19 @@ static inline uint64_t others_before(const struct frames_part *part, uint32_t fu
     counts += count_others(bits_load64(tags));
   counts += count_others(bits_load64(tags) & bits_low_mask(left * FRAMES_TAG_MAX));
   const uint64_t low = 0x0f0f0f0f0f0f0f0fu, sums = (counts & low) + (counts >> 4 & low);
-  return bits_at(part->samples, (uint64_t)sample * part->sample_width, part->sample_width) +
-         (sums * 0x0101010101010101u >> 56);
+  const uint64_t before = bits_from(part->samples, (uint64_t)sample * part->sample_width);
+  return (before & part->sample_mask) + (sums * 0x0101010101010101u >> 56);
 }
 
 /* The number of a function's shape. A tag's bits are in one byte. */
 static inline uint64_t shape_of(const struct frames_part *part, uint32_t function) {
-  const uint64_t tag = bits_at(part->tags, (uint64_t)function * part->tag_width, part->tag_width);
+  const uint64_t tag = bits_from(part->tags, (uint64_t)function * part->tag_width) & part->tag_mask;
   if (tag != FRAMES_TAG_OTHER || part->other_width == 0)
     return tag;
   const uint64_t other = others_before(part, function);
   if (other >= part->other_count)
     return UINT64_MAX;
-  return FRAMES_TAG_OTHER + bits_at(part->others, other * part->other_width, part->other_width);
+  return FRAMES_TAG_OTHER + (bits_from(part->others, other * part->other_width) & part->other_mask);
 }
 
 /* ---- Frames ---- */

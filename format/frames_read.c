@@ -92,6 +92,9 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
   part->start_width = (uint8_t)bits_for_count((uint64_t)part->exception_count + 1);
   part->sample_width = (uint8_t)bits_for_count((uint64_t)part->other_count + 1);
   part->exception_width = part->shape_width + part->extra_width;
+  part->tag_mask = (uint8_t)bits_low_mask(part->tag_width);
+  part->other_mask = (uint16_t)bits_low_mask(part->other_width);
+  part->sample_mask = (uint32_t)bits_low_mask(part->sample_width);
   uint64_t place = FRAMES_HEAD_SIZE;
   if (!take(bytes, size, &place, (uint64_t)part->shapes_size * 8, &part->shapes))
     return false;

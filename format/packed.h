@@ -158,11 +158,11 @@ struct packed_table {
   bool is_raw; /* set by those who have encoded raw stack maps into memory */
   bool has_frames;
   struct frames_part frames; /* functions are stretches there */
-  uint64_t frames_size;      /* in bytes */
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
   uint32_t location_count; /* of all classes. Numbers from there on are lists' */
+  uint32_t frames_size;    /* in bytes */
 };
 
 /* A group's head, as packed_live.c draws it: the widths of its fields after the first location. */

@@ -169,7 +169,7 @@ static bool can_read_starts(const struct packed_table *table, const uint8_t *end
 
 /* Frames have a format of their own. */
 static bool open_frames(struct packed_table *table, const struct parts *parts) {
-  table->frames_size = parts->sizes[PACKED_FRAMES];
+  table->frames_size = (uint32_t)parts->sizes[PACKED_FRAMES];
   table->has_frames = table->frames_size > 0;
   if (!table->has_frames)
     table->varying_from = UINT32_MAX;
