@@ -133,6 +133,13 @@ static inline uintptr_t *near_place(uintptr_t start, unsigned place) {
   return (uintptr_t *)(start + place * (uintptr_t)WORD);
 }
 
+/* Updates the places whose bits are set. */
+static inline __attribute__((always_inline)) void
+update_bases(uintptr_t *places, uint64_t bits, stackpack_forward *forward, void *closure) {
+  for (; bits != 0; bits &= bits - 1)
+    update_base(places + __builtin_ctzll(bits), forward, closure);
+}
+
 /* Updates a live set whose places are near each other. False: not all of them are in the stack. */
 static inline __attribute__((always_inline)) bool
 update_near(const struct stackpack_walk *walk, const struct row_moves *moves,
@@ -149,19 +156,16 @@ update_near(const struct stackpack_walk *walk, const struct row_moves *moves,
     return false;
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) -= *near_place(start, pair->base);
-  for (unsigned word = 0; word < ROW_NEAR_WORDS; word++) {
-    uintptr_t *places = near_place(start, 64 * word);
-    for (uint64_t bits = moves->bases[word]; bits != 0; bits &= bits - 1)
-      update_base(places + __builtin_ctzll(bits), forward, closure);
-  }
+  update_bases(near_place(start, 0), moves->bases[0], forward, closure);
+  update_bases(near_place(start, 64), moves->bases[1], forward, closure);
   for (const struct row_pair *pair = pairs; pair < end; pair++)
     *near_place(start, pair->derived) += *near_place(start, pair->base);
   return true;
 }
 
 /* The same of the frame at hand, by the table. False: this way can't update it. */
-static bool update_new_near(const struct stackpack_walk *walk, stackpack_forward *forward,
-                            void *closure) {
+static inline __attribute__((always_inline)) bool
+update_new_near(const struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
   struct row_moves moves;
   struct row_pair pairs[ROW_MOVES_ROOM];
   return row_read_moves(&moves, pairs, record_of(&walk->record)) &&
@@ -169,8 +173,8 @@ static bool update_new_near(const struct stackpack_walk *walk, stackpack_forward
 }
 
 /* The same by the cache or the table. */
-static inline bool update_as_near(const struct stackpack_walk *walk, stackpack_forward *forward,
-                                  void *closure) {
+static inline __attribute__((always_inline)) bool
+update_as_near(const struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
   const struct cache_entry *entry = walk_entry(walk);
   if (entry == NULL)
     return update_new_near(walk, forward, closure);
@@ -345,12 +349,19 @@ static bool update_as_row(struct stackpack_walk *walk, stackpack_forward *forwar
                      : update_new_row(walk, forward, closure);
 }
 
+/* Updates any live set. */
+static __attribute__((noinline)) enum stackpack_walk_answer
+update_otherwise(struct stackpack_walk *walk, stackpack_forward *forward, void *closure) {
+  return update_as_row(walk, forward, closure) ? STACKPACK_WALK_MANAGED
+                                               : update_all(walk, forward, closure);
+}
+
 enum stackpack_walk_answer stackpack_walk_update(struct stackpack_walk *walk,
                                                  stackpack_forward *forward, void *closure) {
   enum stackpack_walk_answer answer = walk_check_roots(walk);
   if (answer == STACKPACK_WALK_MANAGED) {
-    if (!update_as_near(walk, forward, closure) && !update_as_row(walk, forward, closure))
-      answer = update_all(walk, forward, closure);
+    if (!update_as_near(walk, forward, closure))
+      answer = update_otherwise(walk, forward, closure);
     if (answer == STACKPACK_WALK_MANAGED)
       update_seconds(&walk->context);
   }
