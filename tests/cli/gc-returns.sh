@@ -46,6 +46,11 @@ for handed in 'mov %rsp, (%rdi); mov (%rdi), %rax' 'push %rsp; pop %rax' 'movq %
   check kept "by its address, of $handed" "$handed; addq \$64, (%rax); ret"
   check dropped "of a deeper place, of $handed" "sub \$24, %rsp; $handed; addq \$64, (%rax); add \$24, %rsp; ret"
 done
+for way in 'mov %rdi, (%rsp,%rax)' 'or %rdi, (%rsp,%rax)' 'vpscatterqq %xmm0, (%rsp,%xmm1) {%k1}' 'lea (%rsp,%rax), %rcx; mov %rdi, (%rcx)'; do
+  check kept "from there on: $way" "xor %eax, %eax; $way; ret"
+  check dropped "from a deeper place on: $way" "sub \$24, %rsp; xor %eax, %eax; $way; add \$24, %rsp; ret"
+done
+check kept "from there on, by the frame pointer" 'push %rbp; mov %rsp, %rbp; xor %eax, %eax; mov %rdi, 8(%rbp,%rax,8); pop %rbp; ret'
 check kept "in a block of its own" 'sub $24, %rsp; test %rdi, %rdi; je 1f; add $24, %rsp; ret; 1: mov %rdi, 24(%rsp); add $24, %rsp; ret'
 check kept "after a jump back" 'sub $8, %rsp; jmp 2f; 1: ret; 2: mov %rdi, (%rsp); jmp 1b'
 check kept "pushed, then a jump" 'lea 1f(%rip), %rax; add $16, %rax; push %rax; jmp helper; 1: ret'

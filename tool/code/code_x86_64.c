@@ -316,6 +316,19 @@ static void set_operands(const struct operation *operation, struct code_stack *s
   }
 }
 
+/* A store at a computed distance may be anywhere in the object at its constant part; `lea` makes the
+ * address of one. */
+static void set_indexed(const struct operation *operation, struct code_stack *stack) {
+  const ZydisDecodedOperand *memory = operation->memory;
+  const bool is_address = operation->raw.mnemonic == ZYDIS_MNEMONIC_LEA;
+  if (memory == NULL || memory->mem.index == ZYDIS_REGISTER_NONE ||
+      (!is_address && !is_written(memory)))
+    return;
+  const enum code_stack_base base = base_of(number_of(memory->mem.base));
+  if (base != CODE_NO_BASE && stack->base == CODE_NO_BASE)
+    set_address(stack, base, (int32_t)memory->mem.disp.value);
+}
+
 /* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or
  * of the frame pointer. */
 static bool moves_by_less(const struct operation *operation) {
@@ -662,6 +675,7 @@ static void set_other(const struct operation *operation, uint64_t next,
   set_registers(operation, written, instruction);
   instruction->stack.loses_frame = (written & bit(RBP)) != 0;
   set_stack(operation, &instruction->stack);
+  set_indexed(operation, &instruction->stack);
   set_handed(operation, &instruction->stack);
   set_preserved(raw, written, instruction);
   if (instruction->stack.copy == CODE_STACK_POINTER)
