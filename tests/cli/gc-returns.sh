@@ -103,6 +103,10 @@ for store in 'mov %rax, 8(%rbp)' 'mov %rax, (%rbp)' 'xchg %rax, 8(%rbp)'; do
   check kept "its caller's, by the caller's frame pointer: $store" "push %rbp; mov %rsp, %rbp; call writes; leave; ret; .type writes, @function; writes: lea hidden(%rip), %rax; $store; ret"
 done
 check dropped "a variable of its caller's" 'push %rbp; mov %rsp, %rbp; sub $16, %rsp; call writes; leave; ret; .type writes, @function; writes: mov %rax, -8(%rbp); mov 8(%rbp), %rax; ret'
+for read in 'movq (%rbp), %xmm0; movq %xmm0, %rcx' 'xor %ecx, %ecx; add (%rbp), %rcx'; do
+  check kept "its caller's, by the frame pointer: $read" "push %rbp; mov %rsp, %rbp; call writes; pop %rbp; ret; .type writes, @function
+    writes: push %rbp; mov %rsp, %rbp; lea hidden(%rip), %rax; $read; mov %rax, 8(%rcx); pop %rbp; ret"
+done
 check kept "by 32 bytes at a distance that is given in units" 'sub $56, %rsp; vmovups %ymm16, 32(%rsp); add $56, %rsp; ret'
 
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper

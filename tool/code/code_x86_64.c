@@ -448,10 +448,10 @@ static bool hands(const struct operation *operation, int number) {
 /* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
  * one points to.) */
 static void set_handed(const struct operation *operation, struct code_stack *stack) {
-  const bool is_pushed = operation->raw.mnemonic == ZYDIS_MNEMONIC_PUSH &&
-                         memory_base(operation) == CODE_FRAME_POINTER &&
-                         distance_of(operation) == 0;
-  const bool is_frame = is_pushed || hands(operation, RBP);
+  const bool is_callers = memory_base(operation) == CODE_FRAME_POINTER &&
+                          distance_of(operation) == 0 && is_read(operation->memory) &&
+                          operation->raw.mnemonic != ZYDIS_MNEMONIC_MOV; /* see set_move */
+  const bool is_frame = is_callers || hands(operation, RBP);
   if (!is_frame && !hands(operation, RSP))
     return;
   stack->handed = is_frame ? CODE_FRAME_POINTER : CODE_STACK_POINTER;
