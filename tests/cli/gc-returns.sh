@@ -61,6 +61,8 @@ check kept "pushed, then a switch" 'lea hidden(%rip), %rax; push %rax; and $1, %
 check dropped "of a switch" 'push %rbx; and $1, %edi; lea 9f(%rip), %rcx; movslq (%rcx,%rdi,4), %rdx; add %rcx, %rdx; jmp *%rdx
   1: pop %rbx; jmp helper; 2: mov $1, %eax; pop %rbx; ret; .section .rodata; .p2align 2; 9: .long 1b - 9b, 2b - 9b; .text'
 check kept "less deep" 'add $8, %rsp; ret'
+check kept "deeper by the largest distance" 'add $-2147483648, %rsp; ret'
+check kept "deeper by the largest distance, by lea" 'lea -2147483648(%rsp), %rsp; ret'
 check kept "pushed, then a jump back to a return" 'test %rsi, %rsi; jne 2f; 1: ret; 2: push %rdi; jmp 1b'
 check kept "to another stack" 'mov %rsp, 8(%rdi); mov (%rdi), %rsp; pop %rbx; ret'
 check kept "to another stack, by a register" 'sub $24, %rsp; lea 16(%rsp), %rax; mov %rdi, (%rax); mov %rax, %rsp; ret'

@@ -221,10 +221,15 @@ static int32_t distance_of(const struct operation *operation) {
   return operation->memory == NULL ? 0 : (int32_t)operation->memory->mem.disp.value;
 }
 
+/* The growth of the stack when a constant is added to the stack pointer. */
+static int32_t growth_by(int32_t constant) {
+  return constant == INT32_MIN ? CODE_STACK_LOST : -constant;
+}
+
 /* One of the two registers becomes the other one, or itself, plus a constant. */
 static void set_copy(struct code_stack *stack, int to, enum code_stack_base from, int32_t offset) {
   if (to == RSP && from == CODE_STACK_POINTER)
-    stack->growth = -offset;
+    stack->growth = growth_by(offset);
   else if (to == RSP && from == CODE_NO_BASE)
     stack->growth = CODE_STACK_LOST;
   else if ((to == RSP || to == RBP) && from != base_of(to)) {
@@ -403,7 +408,7 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
     if (has_constant(operation) && constant == 0)
       return; /* with `lock`, a barrier */
     if (has_constant(operation) && to == RSP && raw->mnemonic != ZYDIS_MNEMONIC_OR) {
-      stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
+      stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : growth_by(constant);
       return;
     }
     break;
