@@ -11,6 +11,7 @@ check() { # kept|dropped NAME CODE: no_call's
 
 check_aarch64() {
   local save='stp x29, x30, [sp, #-16]!' load='ldp x29, x30, [sp], #16' way
+  check kept "another one, after a debugger's trap" 'str x0, [sp, #-16]!; brk #0xf000; ldr x30, [sp], #16; ret'
   check kept "another one" 'mov x30, x0; ret'
   check kept "a sum" 'add x30, x30, #64; ret'
   check kept "by a register" 'mov x9, x30; add x9, x9, #64; br x9'

@@ -28,6 +28,8 @@ check kept "by a frame pointer that is pushed" 'push %rbp; mov %rsp, %rbp; push 
 check kept "with a segment" 'lretq'
 check kept "of an interrupt" 'iretq'
 check kept "of a user interrupt" 'push %rdi; uiret; pop %rax; ret'
+check kept "by an argument, after a debugger's trap" 'push %rdi; int3; ret'
+check dropped "the own one, after a debugger's trap" 'push %rbx; int3; pop %rbx; ret'
 check kept "an argument pushed over it" 'add $8, %rsp; push 8(%rsp); ret'
 check kept "its caller's, pushed over it" 'call writes; ret; .type writes, @function; writes: add $24, %rsp; push 16(%rsp); sub $16, %rsp; ret'
 check dropped "arguments pushed again" 'push 16(%rsp); push 16(%rsp); call helper; add $16, %rsp; ret'

@@ -78,6 +78,7 @@ TEST(computed_transfers) {
 }
 
 TEST(ends_and_padding) {
+  ck_assert(decode(BYTES(0xcc)).is_break && !decode(BYTES(0x0f, 0x0b)).is_break); /* int3, ud2 */
   ck_assert_uint_eq(decode(BYTES(0xc3)).kind, CODE_RETURN);
   ck_assert_uint_eq(decode(BYTES(0xf3, 0xc3)).kind, CODE_RETURN);
   ck_assert_uint_eq(decode(BYTES(0xc2, 8, 0)).kind, CODE_RETURN);

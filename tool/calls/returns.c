@@ -257,7 +257,8 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
       enter_inside(unit, instruction->target, &start, false);
     enter_landing(returns, instruction->address, state);
     unit_guess(unit, step);
-  } else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID) {
+  } else if (instruction->is_break ||
+             (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID)) {
     unit_go_on(unit, step, state);
   }
 }

@@ -168,6 +168,7 @@ struct code_instruction {
   uint32_t named;   /* the registers that it names, also for memory: a bit each */
   bool may_store;   /* something elsewhere than on the stack, or by another register */
   bool is_system;   /* it calls the operating system */
+  bool is_break;    /* a trap for debuggers, after which control may go on */
   bool may_be_call; /* with other extensions, it is a jump or a call (areas.c) */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
   struct code_stack stack;

@@ -92,7 +92,8 @@ static void decode_hint(uint32_t word, struct code_instruction *instruction) {
 }
 
 static void decode_exception(uint32_t word, struct code_instruction *instruction) {
-  enum { SVC = 0xd4000001, SVC_MASK = 0xffe0001f };
+  enum { SVC = 0xd4000001, SVC_MASK = 0xffe0001f, DEBUG_TRAP = 0xd43e0000 /* BRK #0xf000 */ };
+  instruction->is_break = word == DEBUG_TRAP; /* LLVM's llvm.debugtrap */
   instruction->is_system = (word & SVC_MASK) == SVC;
   instruction->parts.may_write = bit(0); /* a system call's result */
 }

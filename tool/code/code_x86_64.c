@@ -705,6 +705,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->address = address;
   instruction->length = raw->length;
   instruction->kind = (uint8_t)kind;
+  instruction->is_break = raw->mnemonic == ZYDIS_MNEMONIC_INT3;
   if (kind == CODE_PADDING)
     return;
   if (kind == CODE_RETURN) {
