@@ -182,9 +182,10 @@ TEST(the_stack) {
   /* mov %rsp, %rax; lea 24(%rsp), %rax: addresses of the stack */
   check_stack(decode(BYTES(0x48, 0x89, 0xe0)), STACK(TOP(0, 1)));
   check_stack(decode(BYTES(0x48, 0x8d, 0x44, 0x24, 0x18)), STACK(TOP(24, 1)));
-  /* lock orl $0, (%rsp): a barrier; mov %rax, 8(%rsp,%rcx,8): somewhere in an array */
-  check_stack(decode(BYTES(0xf0, 0x83, 0x0c, 0x24, 0)), STACK(.size = 0));
-  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(.size = 0));
+  check_stack(decode(BYTES(0xf0, 0x83, 0x0c, 0x24, 0)), STACK(.size = 0)); /* lock orl $0, (%rsp) */
+  /* mov %rax, 8(%rsp,%rcx,8): somewhere in the array at 8(%rsp); its load */
+  check_stack(decode(BYTES(0x48, 0x89, 0x44, 0xcc, 0x08)), STACK(TOP(8, 1)));
+  check_stack(decode(BYTES(0x48, 0x8b, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
 
 TEST(parts_of_the_stack_pointer) {
