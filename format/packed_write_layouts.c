@@ -14,7 +14,8 @@
 #include <stdlib.h>
 
 enum {
-  SLOTS_AT_ONCE = 256 /* that are cut into groups: a layout's writer has bounded memory */
+  SLOTS_AT_ONCE = 256, /* that are cut into groups: a layout's writer has bounded memory */
+  CELLS_MOST = 1 << 22 /* slots times rows of a layout; the smallest groups of more take long */
 };
 
 /* A live slot: its location's number, its number among the location's slots, its row, and its
@@ -43,6 +44,7 @@ struct layouts_writer {
   uint32_t locations[SLOTS_AT_ONCE];
   uint32_t *bases; /* of each of these slots: a row of the matrix; owned */
   size_t bases_capacity;
+  uint64_t cells; /* of the matrices so far */
 };
 
 /* ---- Live slots ---- */
@@ -139,6 +141,7 @@ static bool sort_live(struct layouts_writer *writer) {
 static bool collect_rows(struct layouts_writer *writer, uint64_t layout, const uint64_t *live,
                          uint64_t count) {
   writer->live_count = writer->rows = 0;
+  writer->cells = 0;
   if (!array_make_room((void **)&writer->row_of, &writer->row_of_capacity, count,
                        sizeof *writer->row_of))
     return false;
@@ -178,6 +181,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
     writer->bases[(size_t)(slots - 1) * rows + live->row] = live->base;
     last = live;
   }
+  writer->cells += (uint64_t)slots * rows;
   *sets = (struct live_sets){
       .slots = slots,
       .rows = rows,
@@ -186,7 +190,7 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
       .bases = writer->bases,
       .row_of = writer->row_of,
       .are_all = is_first && *next == writer->live_count,
-      .is_quick = writer->encoder->is_quick,
+      .is_quick = writer->encoder->is_quick || writer->cells > CELLS_MOST,
   };
   return true;
 }
