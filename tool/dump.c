@@ -246,6 +246,8 @@ struct dump_options {
 static void plan_source(struct dump *dump) {
   const struct safepoints *table = dump->table;
   size_t count = 0;
+  if (!dump->source.is_wanted)
+    return;
   dump->addresses = malloc(((size_t)table->record_count + 1) * sizeof *dump->addresses);
   for (uint32_t i = 0; i < table->record_count; i++)
     if (dump->is_selected[i])
