@@ -76,7 +76,9 @@ static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
     return done;
   const uint64_t end = end_of_table(adder, area, start);
   const uint64_t at = start < done ? start + (done - start + 3) / 4 * 4 : start;
-  const uint64_t left = at < end ? (end - at) / 4 : 0;
+  if (at >= end)
+    return end > done ? end : done;
+  const uint64_t left = (end - at) / 4;
   const uint64_t words = left < adder->budget ? left : adder->budget;
   const uint8_t *bytes = area->bytes + (at - area->address);
   adder->budget -= words;
