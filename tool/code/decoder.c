@@ -64,28 +64,47 @@ static void move(struct code_instruction *instruction, uint64_t distance) {
   instruction->target += has_distance(instruction) ? distance : 0;
 }
 
+static uint8_t *length_after(struct decoder_memory *memory, uint64_t word) {
+  return &memory->lengths[hash(first_bytes(word, BYTES_THAT_DECIDE), LENGTH_BITS)];
+}
+
+/* False if the instruction that a word begins with isn't remembered. */
+static bool recall(struct decoder_memory *memory, uint64_t word, uint64_t address,
+                   struct code_instruction *instruction) {
+  const uint8_t length = *length_after(memory, word);
+  if (length == 0)
+    return false;
+  const uint64_t bytes = first_bytes(word, length);
+  const size_t place = hash(bytes, FORM_BITS);
+  if (memory->bytes[place] != bytes || memory->forms[place].length != length)
+    return false;
+  *instruction = memory->forms[place];
+  move(instruction, address);
+  return true;
+}
+
+static void remember(struct decoder_memory *memory, uint64_t word, uint64_t address,
+                     const struct code_instruction *instruction) {
+  const uint64_t bytes = first_bytes(word, instruction->length);
+  const size_t place = hash(bytes, FORM_BITS);
+  *length_after(memory, word) = instruction->length;
+  memory->bytes[place] = bytes;
+  memory->forms[place] = *instruction;
+  move(&memory->forms[place], -address);
+}
+
 void decoder_read(const struct decoder *decoder, const uint8_t *bytes, size_t size,
                   uint64_t address, struct code_instruction *instruction) {
-  struct decoder_memory *memory = size < BYTES_MAX ? NULL : decoder->memory;
+  struct decoder_memory *memory = decoder->memory;
   uint64_t word;
-  uint8_t *length;
-  if (memory != NULL) {
-    memcpy(&word, bytes, sizeof word);
-    length = &memory->lengths[hash(first_bytes(word, BYTES_THAT_DECIDE), LENGTH_BITS)];
-    const uint64_t own = *length == 0 ? 0 : first_bytes(word, *length);
-    const size_t place = hash(own, FORM_BITS);
-    if (*length != 0 && memory->bytes[place] == own && memory->forms[place].length == *length) {
-      *instruction = memory->forms[place];
-      move(instruction, address);
-      return;
-    }
+  if (memory == NULL || size < sizeof word) {
+    decoder->architecture->decode(bytes, size, address, instruction);
+    return;
   }
+  memcpy(&word, bytes, sizeof word);
+  if (recall(memory, word, address, instruction))
+    return;
   decoder->architecture->decode(bytes, size, address, instruction);
-  if (memory != NULL && is_rememberable(instruction)) {
-    *length = instruction->length;
-    const uint64_t own = first_bytes(word, *length);
-    memory->bytes[hash(own, FORM_BITS)] = own;
-    memory->forms[hash(own, FORM_BITS)] = *instruction;
-    move(&memory->forms[hash(own, FORM_BITS)], -address);
-  }
+  if (is_rememberable(instruction))
+    remember(memory, word, address, instruction);
 }
