@@ -97,12 +97,6 @@ struct frame_view {
                             there; FRAME_NO_REGISTER: none */
 };
 
-/* Of record `record` < record_count of function `function` < function_count, whose frame has `size`
- * bytes: LLVM's size (UINT64_MAX: unknown) and, with a known one, frames_extra. For any bytes of
- * the part, the view is inside. */
-struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
-                              uint64_t size);
-
 /* The bytes by which the record's frame exceeds LLVM's size. */
 uint64_t frames_extra(const struct frames_part *part, uint32_t record);
 

@@ -80,9 +80,11 @@ static inline uint64_t shape_of(const struct frames_part *part, uint32_t functio
 struct frame_view frames_find_exceptional(const struct frames_part *part, uint32_t function,
                                           uint32_t record, uint64_t size);
 
-/* The same as frames_find. */
-static inline struct frame_view find_frame(const struct frames_part *part, uint32_t function,
-                                           uint32_t record, uint64_t size) {
+/* Of record `record` < record_count of function `function` < function_count, whose frame has `size`
+ * bytes: LLVM's size (UINT64_MAX: unknown) and, with a known one, frames_extra. For any bytes of
+ * the part, the view is inside. */
+static inline struct frame_view frames_find(const struct frames_part *part, uint32_t function,
+                                            uint32_t record, uint64_t size) {
   if (part->shape_width > 0 || size == UINT64_MAX)
     return frames_find_exceptional(part, function, record, size);
   return sized_view(part, shape_of(part, function), size);

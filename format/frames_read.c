@@ -167,11 +167,6 @@ struct frame_view frames_find_exceptional(const struct frames_part *part, uint32
   return sized_view(part, shape, size != UINT64_MAX ? size : extra_at(part, exception));
 }
 
-struct frame_view frames_find(const struct frames_part *part, uint32_t function, uint32_t record,
-                              uint64_t size) {
-  return find_frame(part, function, record, size);
-}
-
 struct frame_facts frames_facts(const struct frames_part *part, const struct frame_view *view) {
   struct frame_facts facts = {.cfa_register = view->cfa_register,
                               .return_register = part->machine.return_register,

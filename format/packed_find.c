@@ -16,6 +16,7 @@
  * position in the layout. For a function that starts in a leaf before, the directory has the
  * position of this leaf's first record.
  */
+#include "format/frames_find.h"
 #include "format/packed.h"
 
 /* ---- Leaves ---- */

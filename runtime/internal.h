@@ -8,6 +8,7 @@
 #define STACKPACK_INTERNAL_H
 
 #include "elf/elf_image.h"
+#include "format/frames_find.h"
 #include "format/packed.h"
 #include "format/packed_details.h"
 #include "runtime/stackpack.h"
@@ -135,6 +136,15 @@ static inline void record_complete(struct stackpack_record *record) {
   const bool is_stackmap = packed->table->list_count > 0 && packed_record_list(packed).is_locations;
   record->frame_size = packed_record_frame_size(packed);
   record->kind = is_stackmap ? STACKPACK_STACKMAP : STACKPACK_STATEPOINT;
+}
+
+/* The facts about a record's frame. */
+static inline struct frame_view record_view(const struct stackpack_record *record) {
+  const struct packed_record *packed = record_of(record);
+  const struct packed_table *table = packed->table;
+  return table->has_frames
+             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
+             : (struct frame_view){0};
 }
 
 /* table.c: the answer for a return address without a record. */

@@ -83,7 +83,7 @@ size_t stackpack_table_records(const struct stackpack_table *table) {
 struct stackpack_frame_facts stackpack_record_frame(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   const struct frames_part *part = &packed->table->frames;
-  const struct frame_view view = packed_frame(packed);
+  const struct frame_view view = record_view(record);
   const struct frame_facts facts = frames_facts(part, &view);
   struct stackpack_frame_facts frame = {
       .is_known = view.is_known,

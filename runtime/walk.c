@@ -22,7 +22,6 @@
  */
 #include "runtime/walk.h"
 
-#include "format/frames_find.h"
 #include "runtime/cache.h"
 
 #include <assert.h>
@@ -266,19 +265,10 @@ static inline void take_places(struct stackpack_context *context, const struct f
   context->doubled &= ~(uint32_t)saved;
 }
 
-/* The facts about a frame, in line for most. */
-static inline struct frame_view view_of(const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  const struct packed_table *table = packed->table;
-  return table->has_frames
-             ? find_frame(&table->frames, packed->stretch, packed->index, record->frame_size)
-             : (struct frame_view){0};
-}
-
 /* A managed frame whose step is absent from the cache. */
 static inline enum stackpack_walk_answer by_table(struct stackpack_walk *walk) {
   const unsigned return_register = record_of(&walk->record)->table->frames.machine.return_register;
-  const struct frame_view view = view_of(&walk->record);
+  const struct frame_view view = record_view(&walk->record);
   struct cache_entry *entry = walk_entry(walk);
   uintptr_t cfa, pc;
   if (!view.is_known)

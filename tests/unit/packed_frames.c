@@ -3,7 +3,7 @@
  */
 #include "bytes.h"
 #include "format/bits.h"
-#include "format/frames.h"
+#include "format/frames_find.h"
 #include "numbers.h"
 #include "suite.h"
 
