@@ -8,7 +8,7 @@
 #ifndef STACKPACK_CREL_H
 #define STACKPACK_CREL_H
 
-#include "elf/eh_frame_entries.h"
+#include "elf/cursor.h"
 
 #include <elf.h>
 
