@@ -1,7 +1,7 @@
 /* memory.c - opens raw stack maps that are bytes in memory: a JIT's, or a linker script's.
  *
- * They are read as those of a file or a loaded module are (raw.c). The caller tells where the code
- * is, which the program headers tell of a module: so a function without an unwind table ends where
+ * They are read as those of a file or a loaded module are (raw.c), but the caller gives the code's
+ * place, which a module has in its program headers. A function without an unwind table ends where
  * the next one starts, or with its code.
  */
 #include "elf/evidence.h"
