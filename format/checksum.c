@@ -17,8 +17,8 @@ uint64_t checksum_seed(void) {
   return seed | 1;
 }
 
-uint64_t checksum64_seeded(const void *bytes, size_t size) {
-  return XXH3_64bits_withSeed(bytes, size, checksum_seed());
+uint64_t checksum64_seeded(const void *bytes, size_t size, uint64_t seed) {
+  return XXH3_64bits_withSeed(bytes, size, seed);
 }
 
 uint32_t checksum32_around_zeros(const void *bytes, size_t size, const void *others,

@@ -15,8 +15,17 @@ void intern_free(struct intern *set) {
   *set = (struct intern){0};
 }
 
-static uint32_t intern_hash(const uint64_t *words, uint64_t count) {
-  return (uint32_t)checksum64_seeded(words, count * sizeof *words);
+void intern_clear(struct intern *set) {
+  enum { SLOTS_KEPT = 1 << 10 }; /* more take longer to clear than to allocate */
+  if (set->slot_mask >= SLOTS_KEPT)
+    intern_free(set);
+  else if (set->count > 0)
+    memset(set->slots, 0, ((size_t)set->slot_mask + 1) * sizeof *set->slots);
+  set->count = 0;
+}
+
+static uint32_t intern_hash(const struct intern *set, const uint64_t *words, uint64_t count) {
+  return (uint32_t)checksum64_seeded(words, count * sizeof *words, set->seed);
 }
 
 static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {
@@ -66,8 +75,10 @@ static bool intern_grow(struct intern *set, uint64_t count) {
       !array_make_room((void **)&set->words, &set->words_capacity, used + count + 1,
                        sizeof *set->words))
     return false;
-  if (is_first)
+  if (is_first) {
     set->starts[0] = 0;
+    set->seed = checksum_seed();
+  }
   return true;
 }
 
@@ -76,7 +87,7 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
     return INTERN_FAILED;
   assert(set->count <= set->slot_mask); /* a slot is free, so that the search ends */
   assert(count == 0 || words + count <= set->words || words >= set->words + set->words_capacity);
-  const uint32_t hash = intern_hash(words, count);
+  const uint32_t hash = intern_hash(set, words, count);
   uint32_t place = hash & set->slot_mask;
   for (; set->slots[place] != 0; place = (place + 1) & set->slot_mask) {
     const uint64_t slot = set->slots[place];

@@ -17,6 +17,7 @@ struct intern {
   uint64_t *words;  /* all sequences, one after another */
   uint64_t *starts; /* count + 1 of them: the start of each in words */
   uint64_t *slots;  /* hash table: a sequence's hash << 32 | (1 + its number), or 0 */
+  uint64_t seed;    /* of the hashes */
   size_t words_capacity, starts_capacity;
   uint32_t count, slot_mask;
 };
@@ -30,6 +31,9 @@ enum { INTERN_FAILED = UINT32_MAX };
 
 /* An empty set is all zeros. It owns its memory. */
 void intern_free(struct intern *set);
+
+/* Takes all sequences out. A small set keeps its memory, for the next ones. */
+void intern_clear(struct intern *set);
 
 /* The number of the sequence words[0..count), added if it is new; INTERN_FAILED if memory runs out.
  * words must be outside the set itself. */
