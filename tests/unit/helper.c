@@ -28,8 +28,9 @@ static size_t read_helper(uint16_t machine, struct text transfer, struct text te
   const struct helper_code code = {&text, bytes_at};
   struct code_instruction instruction, instructions[HELPER_INSTRUCTIONS];
   architecture->decode((const uint8_t *)transfer.bytes, transfer.size, ADDRESS, &instruction);
-  return helper_read(&(struct decoder){architecture, NULL}, &(struct parts){.is_fixed = true},
-                     &code, &instruction, has_copies, instructions);
+  return helper_read(&(struct decoder){.architecture = architecture},
+                     &(struct parts){.is_fixed = true}, &code, &instruction, has_copies,
+                     instructions);
 }
 
 #define TEXT(bytes)                                                                                \

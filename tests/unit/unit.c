@@ -36,8 +36,8 @@ TEST(a_block_inside_an_instruction) {
   struct unit unit =
       OPEN(EM_X86_64, "\x48\xb8\x90\x90\x90\x90\x90\x90\x90\x90" RETURN); /* movabs */
   ck_assert_uint_eq(unit.step_count, 2);
-  ck_assert_uint_eq(step_at(&unit, 0)->instruction.length, 10);
-  ck_assert_uint_eq(step_at(&unit, 10)->instruction.kind, CODE_RETURN);
+  ck_assert_uint_eq(step_at(&unit, 0)->length, 10);
+  ck_assert_uint_eq(step_at(&unit, 10)->kind, CODE_RETURN);
   ck_assert_ptr_null(step_at(&unit, 4));
   ck_assert_ptr_null(step_at(&unit, 11));
   ck_assert_ptr_null(unit_step(&unit, ADDRESS - 1));
@@ -68,7 +68,7 @@ TEST(blocks_of_jumps) {
   ck_assert(unit_make_blocks(&unit));
   ck_assert_uint_eq(unit.block_count, 4);
   for (uint32_t i = 0; i < 4; i++)
-    ck_assert_uint_eq(unit.steps[unit.blocks[i].first].instruction.address, ADDRESS + starts[i]);
+    ck_assert_uint_eq(unit.steps[unit.blocks[i].first].address, ADDRESS + starts[i]);
   ck_assert(step_at(&unit, 14)->is_after_call && !step_at(&unit, 9)->is_after_call);
   ck_assert(!unit_goes_beyond(&unit, step_at(&unit, 9)));
   ck_assert(unit_goes_beyond(&unit, step_at(&unit, 14)));
@@ -80,7 +80,7 @@ TEST(blocks_of_several_ranges) {
   struct unit unit = OPEN(EM_X86_64, CALL_AWAY);
   ck_assert(unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)more, 2));
   ck_assert(step_at(&unit, 0x100)->is_start && !step_at(&unit, 0x100)->is_after_call);
-  ck_assert_uint_eq(step_at(&unit, 0x101)->instruction.kind, CODE_RETURN);
+  ck_assert_uint_eq(step_at(&unit, 0x101)->kind, CODE_RETURN);
   ck_assert_ptr_null(step_at(&unit, 0x102));
   ck_assert(unit_make_blocks(&unit));
   ck_assert_uint_eq(unit.block_count, 2);
@@ -98,7 +98,7 @@ TEST(a_range_after_a_cleared_one) {
   ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)RETURN, 1));
   ck_assert(unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)POP RETURN, 2));
   ck_assert_uint_eq(unit.step_count, 3);
-  ck_assert_uint_eq(step_at(&unit, 0x100)->instruction.address, ADDRESS + 0x100);
+  ck_assert_uint_eq(step_at(&unit, 0x100)->address, ADDRESS + 0x100);
   unit_close(&unit);
 }
 
@@ -112,7 +112,7 @@ TEST(a_unit_has_a_largest_size) {
 /* Bytes that are no instruction end a block. */
 TEST(invalid_instructions_end_blocks) {
   struct unit unit = OPEN(EM_X86_64, "\x06" POP RETURN);
-  ck_assert_uint_eq(step_at(&unit, 0)->instruction.kind, CODE_INVALID);
+  ck_assert_uint_eq(step_at(&unit, 0)->kind, CODE_INVALID);
   ck_assert(unit_make_blocks(&unit));
   ck_assert_uint_eq(unit.block_count, 2);
   unit_close(&unit);
@@ -132,18 +132,23 @@ TEST(blocks_are_entered_at_their_start) {
   unit_close(&unit);
 }
 
+/* At the start of a block. */
+struct entered {
+  struct state state;
+  bool is_guessed;
+};
+
 /* A state that is entered, and one more: where one of them is guessed, and they contradict each other, the other one
  * counts. */
-static struct unit_block enter_two(uint16_t machine, const struct state *first,
-                                   bool is_first_guessed, const struct state *second,
-                                   bool is_second_guessed) {
+static struct entered enter_two(uint16_t machine, const struct state *first, bool is_first_guessed,
+                                const struct state *second, bool is_second_guessed) {
   struct unit unit = machine == EM_X86_64 ? OPEN(machine, RETURN) : OPEN(machine, ARM_RETURN);
   ck_assert(unit_make_blocks(&unit));
   ck_assert(unit_enter(&unit, ADDRESS, first, is_first_guessed));
   ck_assert(unit_enter(&unit, ADDRESS, second, is_second_guessed));
-  const struct unit_block block = unit.blocks[0];
+  const struct entered entered = {unit_state(&unit, &unit.blocks[0]), unit.blocks[0].is_guessed};
   unit_close(&unit);
-  return block;
+  return entered;
 }
 
 TEST(guessed_depths) {
@@ -151,7 +156,7 @@ TEST(guessed_depths) {
   struct state deep = start, unknown = start;
   deep.stack.offset = -8;
   unknown.stack.is_known = false;
-  struct unit_block block = enter_two(EM_X86_64, &deep, true, &start, false);
+  struct entered block = enter_two(EM_X86_64, &deep, true, &start, false);
   ck_assert(block.state.stack.is_known && block.state.stack.offset == 0 && !block.is_guessed);
   block = enter_two(EM_X86_64, &start, false, &deep, true);
   ck_assert(block.state.stack.is_known && block.state.stack.offset == 0 && !block.is_guessed);
@@ -175,7 +180,7 @@ TEST(guessed_link_registers) {
   lost.own = stored.own = copied.own = start.own & KEPT_REGISTERS;
   stored.stored = KEPT_LINK_BIT;
   copied.link_copies = 1u << 9;
-  struct unit_block block = enter_two(EM_AARCH64, &lost, true, &start, false);
+  struct entered block = enter_two(EM_AARCH64, &lost, true, &start, false);
   ck_assert((block.state.own & KEPT_LINK_BIT) != 0 && !block.is_guessed);
   block = enter_two(EM_AARCH64, &start, false, &lost, true);
   ck_assert((block.state.own & KEPT_LINK_BIT) != 0 && !block.is_guessed);
@@ -199,16 +204,16 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
                   const struct state *state) {
   struct run *run = context;
   run->left++;
-  if (step->instruction.kind == CODE_CALL)
+  if (step->kind == CODE_CALL)
     unit_guess(unit, step);
-  else if (!code_ends(step->instruction.kind))
+  else if (!code_ends(step->kind))
     unit_go_on(unit, step, state);
 }
 
 static void guess(void *context, struct unit *unit, const struct unit_step *step,
                   const struct state *state) {
   ((struct run *)context)->guessed++;
-  (void)unit_enter(unit, step->instruction.address + step->instruction.length, state, true);
+  (void)unit_enter(unit, unit_after(step), state, true);
 }
 
 static void visit(void *context, const struct unit_step *step, const struct state *before,
@@ -232,7 +237,7 @@ TEST(calls_that_may_return_come_last) {
   ck_assert_uint_eq(run.left, 2);
   ck_assert_uint_eq(run.guessed, 1);
   ck_assert(unit.blocks[1].is_reached && unit.blocks[1].is_guessed && !unit.blocks[1].is_waiting);
-  ck_assert_int_eq(unit.blocks[1].state.stack.offset, -8);
+  ck_assert_int_eq(unit_state(&unit, &unit.blocks[1]).stack.offset, -8);
   ck_assert_int_eq(unit_end_state(&unit, &hooks, 0).stack.offset, -8);
   unit_visit(&unit, &hooks, 0, visit);
   ck_assert_uint_eq(run.visited, 2);

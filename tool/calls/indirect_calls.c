@@ -54,7 +54,7 @@ static const struct unit_step *pointer_step(const struct value_flow *flow,
                                             const struct call *call) {
   const struct unit_step *step = unit_step(flow->unit, call->at);
   return call->kind == CALL_INDIRECT && step != NULL && !call->is_system &&
-                 step->instruction.kind != CODE_RETURN
+                 step->kind != CODE_RETURN
              ? step
              : NULL;
 }
@@ -82,14 +82,13 @@ bool indirect_calls_has_unknown_jump(struct value_flow *flow) {
  * after an entry in between, the register may have another address. */
 static bool is_made_straight(const struct value_flow *flow, const struct unit_step *step,
                              bool has_unknown_jump) {
-  uint8_t made = step->instruction.parts.from;
+  uint8_t made = unit_form(flow->unit, step)->parts.from;
   for (; made < CODE_REGISTERS; step--) {
     const bool is_first = step == &flow->unit->steps[flow->unit->blocks[step->block].first];
-    if (is_first &&
-        (flow->blocks[step->block].is_entered || has_unknown_jump || step == flow->unit->steps ||
-         unit_after(&step[-1]) != step->instruction.address))
+    if (is_first && (flow->blocks[step->block].is_entered || has_unknown_jump ||
+                     step == flow->unit->steps || unit_after(&step[-1]) != step->address))
       return false;
-    const struct code_parts *parts = &step[-1].instruction.parts;
+    const struct code_parts *parts = &unit_form(flow->unit, &step[-1])->parts;
     if (((parts->writes | parts->may_write) >> made & 1) != 0)
       made = parts->part == CODE_UPPER ? CODE_NO_REGISTER : parts->from;
   }
@@ -154,7 +153,7 @@ static void resolve_calls(struct value_flow *flow) {
       resolve_word(flow, call, jump);
       continue;
     }
-    if (code_is_made(jump) || flow->sums_code || step->instruction.parts.distance != 0)
+    if (code_is_made(jump) || flow->sums_code || unit_form(flow->unit, step)->parts.distance != 0)
       call->target = graph_everything(graph);
     if (!call->is_jump)
       continue;

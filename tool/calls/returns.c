@@ -13,15 +13,13 @@ static const struct state nothing = {/* is known */
                                      .frame.is_foreign = true,
                                      .has_calls_link = true};
 
-static bool is_inside(const struct returns *returns, const struct code_instruction *instruction) {
-  return instruction->target_kind == CODE_DIRECT &&
-         instruction->target - returns->start < returns->size;
+static bool is_inside(const struct returns *returns, const struct unit_step *step) {
+  return step->target_kind == CODE_DIRECT && step->target - returns->start < returns->size;
 }
 
-static uint32_t target_function(const struct returns *returns,
-                                const struct code_instruction *instruction) {
-  return instruction->target_kind == CODE_DIRECT
-             ? call_graph_function(returns->builder->graph, instruction->target)
+static uint32_t target_function(const struct returns *returns, const struct unit_step *step) {
+  return step->target_kind == CODE_DIRECT
+             ? call_graph_function(returns->builder->graph, step->target)
              : (uint32_t)GRAPH_NO_NODE;
 }
 
@@ -204,7 +202,7 @@ static bool moves_stack(const struct code_instruction *instructions, size_t coun
 /* Follows a helper, if control goes to one. */
 static bool follow_helper(struct returns *returns, const struct code_instruction *transfer,
                           struct state *state) {
-  const struct unit *unit = returns->unit;
+  struct unit *unit = returns->unit;
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
   const struct helper_code code = {&returns->builder->graph->areas, bytes_at};
   if (!may_be_helped(returns, state, transfer))
@@ -232,33 +230,32 @@ static bool follow_helper(struct returns *returns, const struct code_instruction
 static const struct unit_step *after_call(const struct unit *unit, const struct unit_step *call) {
   const struct unit_step *step = call;
   do
-    step = unit_step(unit, step->instruction.address + step->instruction.length);
-  while (step != NULL && step->instruction.kind == CODE_PADDING);
+    step = unit_step(unit, unit_after(step));
+  while (step != NULL && step->kind == CODE_PADDING);
   return step;
 }
 
 static void call(void *context, struct unit *unit, const struct unit_step *step,
                  const struct state *before, struct state *after) {
-  (void)unit;
+  const struct code_instruction instruction = unit_instruction(unit, step);
   (void)before;
-  if (!follow_helper(context, &step->instruction, after))
+  if (!follow_helper(context, &instruction, after))
     after->link_copies = 0;
 }
 
 static void leave(void *context, struct unit *unit, const struct unit_step *step,
                   const struct state *state) {
   struct returns *returns = context;
-  const struct code_instruction *instruction = &step->instruction;
   const struct state start = state_at_start(unit->architecture);
-  if (code_jumps(instruction->kind) && is_inside(returns, instruction))
-    enter_inside(unit, instruction->target, state, false);
-  if (instruction->kind == CODE_CALL) {
-    if (is_inside(returns, instruction))
-      enter_inside(unit, instruction->target, &start, false);
-    enter_landing(returns, instruction->address, state);
+  if (code_jumps(step->kind) && is_inside(returns, step))
+    enter_inside(unit, step->target, state, false);
+  if (step->kind == CODE_CALL) {
+    if (is_inside(returns, step))
+      enter_inside(unit, step->target, &start, false);
+    enter_landing(returns, step->address, state);
     unit_guess(unit, step);
-  } else if (instruction->is_break ||
-             (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID)) {
+  } else if (unit_form(unit, step)->is_break ||
+             (!code_ends(step->kind) && step->kind != CODE_INVALID)) {
     unit_go_on(unit, step, state);
   }
 }
@@ -268,7 +265,7 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
   const struct unit_step *next = after_call(unit, step);
   (void)context;
   if (next != NULL)
-    enter_inside(unit, next->instruction.address, state, true);
+    enter_inside(unit, next->address, state, true);
 }
 
 static struct unit_hooks hooks_of(struct returns *returns) {
@@ -280,9 +277,8 @@ static struct unit_hooks hooks_of(struct returns *returns) {
 /* Unreached padding is harmless. */
 static bool is_padding(const struct unit *unit, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
-    if (unit->steps[i].instruction.kind != CODE_PADDING &&
-        unit->steps[i].instruction.kind != CODE_STOP &&
-        unit->steps[i].instruction.kind != CODE_INVALID)
+    if (unit->steps[i].kind != CODE_PADDING && unit->steps[i].kind != CODE_STOP &&
+        unit->steps[i].kind != CODE_INVALID)
       return false;
   return true;
 }
@@ -301,7 +297,7 @@ static bool find_jumps(struct returns *returns, struct state *jumped) {
   bool has_one = false;
   for (uint32_t i = 0; i < unit->block_count; i++) {
     const struct unit_block *block = &unit->blocks[i];
-    const struct code_instruction *last = &unit->steps[block->end - 1].instruction;
+    const struct unit_step *last = &unit->steps[block->end - 1];
     if (!block->is_reached || !code_jumps(last->kind) || last->target_kind != CODE_COMPUTED)
       continue;
     const struct state state = unit_end_state(unit, &hooks, i);
@@ -340,7 +336,7 @@ static void enter_unseen(struct returns *returns) {
   memset(returns->is_unseen, 0, unit->block_count);
   for (bool changes = true; changes;) {
     for (uint32_t i = 0; i < unit->block_count; i++) {
-      const uint64_t address = unit->steps[unit->blocks[i].first].instruction.address;
+      const uint64_t address = unit->steps[unit->blocks[i].first].address;
       if (!returns->is_unseen[i] &&
           (unit->blocks[i].is_reached || is_padding(unit, &unit->blocks[i])))
         continue;
@@ -375,34 +371,34 @@ static bool shares_frame(const struct returns *returns, uint32_t function, uint6
           returns->builder->graph->functions[function].address != address);
 }
 
-static void judge_jump(struct returns *returns, const struct code_instruction *instruction,
+static void judge_jump(struct returns *returns, const struct unit_step *step,
                        const struct state *after) {
-  const uint64_t at = instruction->address;
+  const struct code_instruction instruction = unit_instruction(returns->unit, step);
   struct state state = *after;
-  if (instruction->target_kind == CODE_COMPUTED && !state_is_at_start(&state))
-    add_finding(returns, at, FINDING_MORE);
-  else if (!follow_helper(returns, instruction, &state) &&
-           shares_frame(returns, target_function(returns, instruction), instruction->target))
-    enter(returns, instruction->target, &state);
+  if (step->target_kind == CODE_COMPUTED && !state_is_at_start(&state))
+    add_finding(returns, step->address, FINDING_MORE);
+  else if (!follow_helper(returns, &instruction, &state) &&
+           shares_frame(returns, target_function(returns, step), step->target))
+    enter(returns, step->target, &state);
   else
-    judge_return(returns, at, &state);
+    judge_return(returns, step->address, &state);
 }
 
 /* Calls of a part leave it another stack. */
 static void judge_call(struct returns *returns, const struct unit_step *step,
                        const struct state *after) {
   const struct unit *unit = returns->unit;
-  const uint32_t to = target_function(returns, &step->instruction);
+  const uint32_t to = target_function(returns, step);
   const bool is_last = step == &unit->steps[unit->blocks[step->block].end - 1];
   const struct unit_step *next = is_last ? after_call(unit, step) : NULL;
   const struct unit_block *block = next == NULL ? NULL : &unit->blocks[next->block];
   if (to != (uint32_t)GRAPH_NO_NODE && to != returns->function && returns->is_part[to])
-    add_odd(returns, step->instruction.address);
+    add_odd(returns, step->address);
   if (block == NULL || !block->is_reached || block->is_guessed)
     return;
-  struct state there = block->state;
+  struct state there = unit_state(unit, block);
   if (state_join(&there, after))
-    add_finding(returns, step->instruction.address, FINDING_DOUBT);
+    add_finding(returns, step->address, FINDING_DOUBT);
 }
 
 /* Control passes the end. */
@@ -422,20 +418,18 @@ static void judge_end(struct returns *returns, const struct state *state) {
 static void judge(void *context, const struct unit_step *step, const struct state *before,
                   const struct state *after, const struct state_uses *uses) {
   struct returns *returns = context;
-  const struct code_instruction *instruction = &step->instruction;
-  const uint64_t end = instruction->address + instruction->length;
   if (!step->is_idle)
-    judge_memory(returns, instruction->address, before, after, uses);
-  if (stores_in_caller(returns, before, &instruction->stack))
-    add_odd(returns, instruction->address);
-  if (instruction->kind == CODE_RETURN)
-    judge_return(returns, instruction->address, after);
-  else if (instruction->kind == CODE_CALL)
+    judge_memory(returns, step->address, before, after, uses);
+  if (stores_in_caller(returns, before, &unit_form(returns->unit, step)->stack))
+    add_odd(returns, step->address);
+  if (step->kind == CODE_RETURN)
+    judge_return(returns, step->address, after);
+  else if (step->kind == CODE_CALL)
     judge_call(returns, step, after);
-  else if (code_jumps(instruction->kind) && !is_inside(returns, instruction))
-    judge_jump(returns, instruction, after);
-  if (end == returns->start + returns->size && !code_ends(instruction->kind) &&
-      instruction->kind != CODE_CALL && instruction->kind != CODE_INVALID)
+  else if (code_jumps(step->kind) && !is_inside(returns, step))
+    judge_jump(returns, step, after);
+  if (unit_after(step) == returns->start + returns->size && !code_ends(step->kind) &&
+      step->kind != CODE_CALL && step->kind != CODE_INVALID)
     judge_end(returns, after);
 }
 
@@ -512,15 +506,15 @@ static void start_entries(struct returns *returns) {
 static void start_at_calls(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
-    const struct code_instruction call = unit->steps[i].instruction;
+    const struct unit_step call = unit->steps[i];
     if (call.kind != CODE_CALL)
       continue;
     if (is_inside(returns, &call))
       (void)unit_start(unit, call.target);
-    const struct unit_step *next = after_call(unit, &unit->steps[i]);
+    const struct unit_step *next = after_call(unit, &call);
     if (next == NULL || next->is_start || is_inside(returns, &call) ||
         pad_of(returns->builder, call.address) != NULL)
-      (void)unit_start(unit, call.address + call.length);
+      (void)unit_start(unit, unit_after(&call));
   }
 }
 
@@ -528,7 +522,7 @@ static void start_at_calls(struct returns *returns) {
 static void start_after_calls(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) {
-    const bool is_end = unit->steps[i].instruction.kind == CODE_CALL && unit_ends_block(unit, i);
+    const bool is_end = unit->steps[i].kind == CODE_CALL && unit_ends_block(unit, i);
     const struct unit_step *next = is_end ? after_call(unit, &unit->steps[i]) : NULL;
     if (next != NULL)
       unit->steps[next - unit->steps].is_start = true;
@@ -564,9 +558,9 @@ static bool is_connected(const struct returns *returns) {
   if (returns->is_part[returns->function] || returns->verdicts[returns->function].first_entry != 0)
     return true;
   for (uint32_t i = 0; i < unit->step_count; i++) {
-    const struct code_instruction *instruction = &unit->steps[i].instruction;
-    if (code_jumps(instruction->kind) && !is_inside(returns, instruction) &&
-        shares_frame(returns, target_function(returns, instruction), instruction->target))
+    const struct unit_step *step = &unit->steps[i];
+    if (code_jumps(step->kind) && !is_inside(returns, step) &&
+        shares_frame(returns, target_function(returns, step), step->target))
       return true;
   }
   return false;
@@ -576,7 +570,7 @@ static bool is_connected(const struct returns *returns) {
 static void give_up(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->block_count; i++)
-    (void)unit_enter(unit, unit->steps[unit->blocks[i].first].instruction.address, &nothing, false);
+    (void)unit_enter(unit, unit->steps[unit->blocks[i].first].address, &nothing, false);
 }
 
 void returns_follow(struct returns *returns) {

@@ -427,14 +427,12 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
   const bool has_parts = builder->architecture->highest != 0;
+  struct code_instruction *instruction = &sweep->returns.unit->next;
   if (has_parts)
     parts_reset(&sweep->parts);
   course->code = course->loaded = 0;
   while (at < sweep->end && !area_is_marked(area, MARK_INSTRUCTION, at)) {
-    struct code_instruction *instruction = unit_next(sweep->returns.unit);
     const uint8_t *bytes = area->bytes + (at - area->address);
-    if (instruction == NULL)
-      return true;
     decoder_read(&sweep->returns.unit->decoder, bytes, area->address + area->size - at, at,
                  instruction);
     if (instruction->length > sweep->end - at) { /* the next function starts inside */
@@ -452,9 +450,10 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     if (instruction->kind == CODE_INVALID)
       builder->graph->functions[sweep->function].is_undecodable = true;
     area_mark(area, MARK_INSTRUCTION, at); /* an invalid one, too: each place has one step */
-    instruction->address = at;
-    unit_put(sweep->returns.unit);
     add_instruction(sweep, at, instruction, course);
+    instruction->address = at;
+    if (!unit_put(sweep->returns.unit))
+      return true;
     at += instruction->length;
   }
   if (has_parts)

@@ -43,10 +43,8 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
 
 void value_flow_close(struct value_flow *flow) {
   free(flow->blocks);
-  free(flow->values);
   free(flow->named);
   free(flow->tables);
-  free(flow->table_values);
   intern_free(&flow->table_numbers);
 }
 
@@ -86,14 +84,10 @@ static void note_names(struct value_flow *flow, const struct code_instruction *i
     ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
 }
 
-/* Notes the steps that were decoded since the last time. */
-static void note_steps(struct value_flow *flow) {
-  for (; flow->noted_count < flow->unit->step_count; flow->noted_count++) {
-    const struct code_instruction *instruction = &flow->unit->steps[flow->noted_count].instruction;
-    note_stack(flow, &instruction->stack);
-    note_names(flow, instruction);
-  }
-  flow->named_count = array_sort_words(flow->named, flow->named_count);
+static void note(void *context, const struct code_instruction *instruction) {
+  struct value_flow *flow = context;
+  note_stack(flow, &instruction->stack);
+  note_names(flow, instruction);
 }
 
 void value_flow_start(struct value_flow *flow, uint32_t number) {
@@ -108,16 +102,18 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   flow->start = function->address;
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);
-  flow->noted_count = 0;
   flow->named_count = 0;
+  flow->unit->note = note;
+  flow->unit->note_context = flow;
   unit_clear(flow->unit);
   (void)unit_add(flow->unit, flow->start, flow->area->bytes + (flow->start - flow->area->address),
                  flow->size);
   unit_start_targets(flow->unit);
-  note_steps(flow);
+  flow->unit->note = NULL;
+  flow->named_count = array_sort_words(flow->named, flow->named_count);
   if (flow->table_count > 0)
     intern_free(&flow->table_numbers);
-  flow->table_count = flow->table_value_count = 0;
+  flow->table_count = 0;
   flow->round = 0;
   flow->left = (uint64_t)flow->unit->step_count * STEPS_PER_INSTRUCTION;
   flow->left = flow->left < flow->left_in_all ? flow->left : flow->left_in_all;
@@ -173,13 +169,10 @@ static void start_blocks(struct value_flow *flow) {
 }
 
 static void make_blocks(struct value_flow *flow) {
-  const size_t registers = flow->builder->architecture->register_count;
   start_blocks(flow);
   (void)unit_make_blocks(flow->unit);
   const size_t count = flow->unit->block_count;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
-  array_make_room((void **)&flow->values, &flow->values_capacity, count * registers,
-                  sizeof *flow->values);
   memset(flow->blocks, 0, count * sizeof *flow->blocks);
   flow->round++;
 }
@@ -192,111 +185,164 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
          a->is_made == b->is_made && a->is_uncertain == b->is_uncertain;
 }
 
-static struct code_value *values_of(const struct value_flow *flow, uint32_t block) {
-  return flow->values + (size_t)block * flow->builder->architecture->register_count;
+/* ---- Values in words ---- */
+
+/* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with a
+ * resolved value, and one for each whose unresolved value may be computed; the resolved values
+ * follow, in the order of registers. */
+enum {
+  NO_VALUES = UINT32_MAX,
+  VALUE_WORDS = 3,
+  VALUES_WORDS_MAX = 1 + CODE_REGISTERS * VALUE_WORDS
+};
+
+struct values_writer {
+  uint64_t words[VALUES_WORDS_MAX];
+  uint64_t count;
+};
+
+static void write_value(struct values_writer *writer, unsigned number,
+                        const struct code_value *value) {
+  uint64_t *words = writer->words + writer->count;
+  if (value->kind == CODE_UNKNOWN) {
+    writer->words[0] |= (uint64_t)value->is_made << (CODE_REGISTERS + number);
+    return;
+  }
+  writer->words[0] |= (uint64_t)1 << number;
+  words[0] = value->table;
+  words[1] = value->base;
+  words[2] = value->kind | (uint64_t)value->size << 8 | (uint64_t)value->shift << 16 |
+             (uint64_t)value->is_unsigned << 24 | (uint64_t)value->is_upper << 25 |
+             (uint64_t)value->is_made << 26 | (uint64_t)value->is_uncertain << 27;
+  writer->count += VALUE_WORDS;
+}
+
+struct values_reader {
+  uint64_t bits;
+  const uint64_t *words; /* the next resolved value's */
+};
+
+static struct values_reader read_values(const struct value_flow *flow, uint32_t values) {
+  const uint64_t *words = intern_get(&flow->unit->states, values).words;
+  return (struct values_reader){words[0], words + 1};
+}
+
+/* Of each register in order; those that are unresolved may be left out. */
+static struct code_value read_value(struct values_reader *reader, unsigned number) {
+  const uint64_t *words = reader->words;
+  if ((reader->bits >> number & 1) == 0)
+    return (struct code_value){.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0};
+  reader->words += VALUE_WORDS;
+  return (struct code_value){.table = words[0],
+                             .base = words[1],
+                             .kind = (uint8_t)words[2],
+                             .size = (uint8_t)(words[2] >> 8),
+                             .shift = (uint8_t)(words[2] >> 16),
+                             .is_unsigned = (words[2] >> 24 & 1) != 0,
+                             .is_upper = (words[2] >> 25 & 1) != 0,
+                             .is_made = (words[2] >> 26 & 1) != 0,
+                             .is_uncertain = (words[2] >> 27 & 1) != 0};
+}
+
+/* The number of a state's values. */
+static uint32_t number_of(struct value_flow *flow, const struct code_state *state) {
+  struct values_writer writer;
+  writer.words[0] = 0;
+  writer.count = 1;
+  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
+    write_value(&writer, i, &state->registers[i]);
+  return intern_add(&flow->unit->states, writer.words, writer.count);
 }
 
 /* The state at a block's start. */
 static struct code_state start_of(struct value_flow *flow, uint32_t block) {
   struct code_state state = {.slots = &flow->slots};
-  memcpy(state.registers, values_of(flow, block),
-         flow->builder->architecture->register_count * sizeof *state.registers);
+  assert(flow->unit->blocks[block].is_reached);
+  struct values_reader reader = read_values(flow, flow->unit->blocks[block].state);
+  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
+    state.registers[i] = read_value(&reader, i);
   return state;
 }
 
-/* Joins a state with the values so far, if there are any. Whether these change. */
-static bool join_values(const struct value_flow *flow, struct code_value *values, bool are_any,
-                        const struct code_state *state) {
-  bool changed = !are_any;
-  if (!are_any)
-    memcpy(values, state->registers, flow->builder->architecture->register_count * sizeof *values);
-  for (unsigned i = 0; are_any && i < flow->builder->architecture->register_count; i++) {
-    struct code_value *known = &values[i];
-    const struct code_value *value = &state->registers[i];
-    const bool is_unknown = known->kind == CODE_UNKNOWN && value->kind == CODE_UNKNOWN &&
-                            known->is_made == value->is_made;
-    if (is_unknown || is_same(known, value))
-      continue;
-    const struct code_value joined = code_either(state, *known, *value);
-    changed |= !is_same(known, &joined);
-    *known = joined;
+/* The number of the join of two; NO_VALUES joins without effect. */
+static uint32_t join_values(struct value_flow *flow, uint32_t known, uint32_t other) {
+  if (known == NO_VALUES || known == other)
+    return other;
+  struct values_reader one = read_values(flow, known), another = read_values(flow, other);
+  struct values_writer writer;
+  const uint32_t resolved = (uint32_t)(one.bits | another.bits);
+  writer.words[0] = (one.bits | another.bits) & (uint64_t)~resolved << CODE_REGISTERS;
+  writer.count = 1;
+  for (uint32_t left = resolved; left != 0; left &= left - 1) {
+    const unsigned number = (unsigned)__builtin_ctz(left);
+    const struct code_value a = read_value(&one, number), b = read_value(&another, number);
+    const struct code_value joined = is_same(&a, &b) ? a : code_either(&flow->slots, a, b);
+    write_value(&writer, number, &joined);
   }
-  return changed;
+  return intern_add(&flow->unit->states, writer.words, writer.count);
 }
 
-/* Control may come to a block with a state. */
-static void enter_block(struct value_flow *flow, uint32_t number, const struct code_state *state) {
+/* ---- Entering ---- */
+
+/* Control may come to a block with values. */
+static void enter_block(struct value_flow *flow, uint32_t number, uint32_t values) {
   struct unit_block *block = &flow->unit->blocks[number];
-  const bool changed = join_values(flow, values_of(flow, number), block->is_reached, state);
+  const uint32_t known = block->is_reached ? block->state : NO_VALUES;
+  block->state = join_values(flow, known, values);
   block->is_reached = true;
-  if (changed)
+  if (block->state != known)
     unit_wait_for(flow->unit, number);
 }
 
-static void enter_address(struct value_flow *flow, uint64_t address,
-                          const struct code_state *state) {
+static void enter_address(struct value_flow *flow, uint64_t address, uint32_t values) {
   struct unit_step *step = unit_step(flow->unit, address);
   if (step == NULL)
     return;
   flow->has_targets |= step != &flow->unit->steps[flow->unit->blocks[step->block].first];
   step->is_start = true;
   flow->blocks[step->block].is_entered = true;
-  enter_block(flow, step->block, state);
-}
-
-/* The values of all jumps by a table. */
-static struct code_value *values_of_table(struct value_flow *flow, struct jump_table *table) {
-  const size_t registers = flow->builder->architecture->register_count;
-  if (table->values == 0) {
-    array_make_room((void **)&flow->table_values, &flow->table_values_capacity,
-                    flow->table_value_count + registers, sizeof *flow->table_values);
-    table->values = (uint32_t)flow->table_value_count + 1;
-    flow->table_value_count += registers;
-  }
-  return flow->table_values + table->values - 1;
+  enter_block(flow, step->block, values);
 }
 
 /* Enters a table's entries with the values of all jumps by it so far: one more jump that has the
  * same values enters nothing. */
-static void enter_entries(struct value_flow *flow, struct code_value value,
-                          const struct code_state *state) {
+static void enter_entries(struct value_flow *flow, struct code_value value, uint32_t values) {
   struct jump_table *table = jump_table_find(flow, value);
   const struct area *area = jump_table_area(flow, value);
-  struct code_value *values = values_of_table(flow, table);
-  const bool changed = join_values(flow, values, table->round == flow->round, state);
-  struct code_state joined = {.slots = &flow->slots};
+  const uint32_t known = table->round == flow->round ? table->values : NO_VALUES;
+  const uint32_t joined = join_values(flow, known, values);
   uint64_t target;
   table->round = flow->round;
-  if (!changed || !value_flow_spend(flow, (uint64_t)(table->extent.end - table->extent.first)))
+  table->values = joined;
+  if (joined == known ||
+      !value_flow_spend(flow, (uint64_t)(table->extent.end - table->extent.first)))
     return;
-  memcpy(joined.registers, values,
-         flow->builder->architecture->register_count * sizeof *joined.registers);
   for (int64_t n = table->extent.first; n < table->extent.end; n++)
     if (jump_table_entry(flow->builder->graph, area, value, n, &target))
-      enter_address(flow, target, &joined);
+      enter_address(flow, target, joined);
 }
 
-static void enter_table(struct value_flow *flow, struct code_value table,
-                        const struct code_state *state) {
+static void enter_table(struct value_flow *flow, struct code_value table, uint32_t values) {
   if (value_flow_is_own_address(flow, table))
-    enter_address(flow, table.table, state);
+    enter_address(flow, table.table, values);
   if (jump_table_is_own(flow, table))
-    enter_entries(flow, table, state);
+    enter_entries(flow, table, values);
 }
 
 static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,
                                      struct code_state *state) {
   const struct graph_builder *builder = flow->builder;
-  const uint64_t address = step->instruction.address;
+  const struct code_instruction *form = unit_form(flow->unit, step);
   struct code_value jump = {.kind = CODE_UNKNOWN};
-  if (code_is_idle(state, &step->instruction) || code_moves_word(state, &step->instruction))
+  if (code_is_idle(state, form) || code_moves_word(state, form))
     return jump;
-  if (step->instruction.kind == CODE_CALL && step->instruction.target_kind == CODE_DIRECT) {
+  if (step->kind == CODE_CALL && step->target_kind == CODE_DIRECT) {
     code_lose(state, builder->architecture->lost | builder->lost, builder->architecture->result);
     return jump;
   }
-  builder->architecture->follow(flow->area->bytes + (address - flow->area->address),
-                                &step->instruction, state, &jump);
+  const struct code_instruction instruction = unit_instruction(flow->unit, step);
+  builder->architecture->follow(flow->area->bytes + (step->address - flow->area->address),
+                                &instruction, state, &jump);
   return jump;
 }
 
@@ -313,7 +359,7 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
   flow->sums_code |= is_sum;
   flow->sums_other |= is_sum && !summed.is_upper && !is_own;
   if (state->made != 0)
-    graph_take(graph, state->made, TAKEN_BY_CODE, step->instruction.address);
+    graph_take(graph, state->made, TAKEN_BY_CODE, step->address);
   state->summed.kind = CODE_UNKNOWN;
   state->made = 0;
 }
@@ -329,20 +375,20 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
   }
   flow->blocks[number].has_load |= flow->slots.has_load;
   const struct unit_step *last = &flow->unit->steps[block->end - 1];
-  const bool goes = code_jumps(last->instruction.kind);
-  if (goes && last->instruction.target_kind == CODE_DIRECT)
-    enter_address(flow, last->instruction.target, &state);
-  else if (last->instruction.kind == CODE_JUMP)
-    enter_table(flow, jump, &state);
   const struct unit_step *next = unit_step(flow->unit, unit_after(last));
-  if (!code_ends(last->instruction.kind) && next != NULL)
-    enter_block(flow, next->block, &state);
+  const uint32_t values = number_of(flow, &state);
+  if (code_jumps(last->kind) && last->target_kind == CODE_DIRECT)
+    enter_address(flow, last->target, values);
+  else if (last->kind == CODE_JUMP)
+    enter_table(flow, jump, values);
+  if (!code_ends(last->kind) && next != NULL)
+    enter_block(flow, next->block, values);
 }
 
 /* Padding without a predecessor only aligns the next code. */
 static bool is_padding(const struct value_flow *flow, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
-    if (flow->unit->steps[i].instruction.kind != CODE_PADDING)
+    if (flow->unit->steps[i].kind != CODE_PADDING)
       return false;
   return true;
 }
@@ -357,16 +403,17 @@ static void load_again(struct value_flow *flow) {
 
 /* Follows all blocks to a fixed point; false if that takes too long. */
 static bool follow_blocks(struct value_flow *flow) {
-  struct code_state nothing = {.slots = &flow->slots};
-  struct code_state start = nothing;
-  for (unsigned i = 0; i < CODE_REGISTERS; i++)
-    nothing.registers[i].is_made = true;
-  for (size_t i = first_landing(flow); is_landing(flow, i); i++)
-    enter_address(flow, flow->builder->landings[i], &nothing);
+  struct code_state state = {.slots = &flow->slots};
   for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
-    start.registers[flow->builder->architecture->arguments[i]] =
+    state.registers[flow->builder->architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
-  enter_block(flow, 0, &start);
+  const uint32_t start = number_of(flow, &state);
+  for (unsigned i = 0; i < CODE_REGISTERS; i++)
+    state.registers[i] = (struct code_value){.is_made = true};
+  const uint32_t nothing = number_of(flow, &state);
+  for (size_t i = first_landing(flow); is_landing(flow, i); i++)
+    enter_address(flow, flow->builder->landings[i], nothing);
+  enter_block(flow, 0, start);
   for (uint32_t next = 0, number;;) {
     const struct unit_block *blocks = flow->unit->blocks;
     while (unit_take(flow->unit, &number)) {
@@ -378,7 +425,7 @@ static bool follow_blocks(struct value_flow *flow) {
            (blocks[next].is_reached || is_padding(flow, &blocks[next])))
       next++;
     if (next < flow->unit->block_count)
-      enter_address(flow, flow->unit->steps[blocks[next].first].instruction.address, &nothing);
+      enter_address(flow, flow->unit->steps[blocks[next].first].address, nothing);
     else if (flow->slots.has_grown)
       load_again(flow);
     else

@@ -27,7 +27,7 @@ struct extent {
 struct jump_table {
   struct extent extent;
   uint32_t round;  /* the last one in which a jump by it was followed */
-  uint32_t values; /* where its values start, plus 1; 0: no jump was followed yet */
+  uint32_t values; /* the number of their join there */
   bool is_resolved, leads_out;
 };
 
@@ -44,19 +44,16 @@ struct value_flow {
   bool has_store;       /* by the stack pointer, before the last noted step */
   uint64_t start, size;
   struct unit *unit;          /* its code */
-  uint32_t noted_count;       /* of the unit's steps */
   struct value_block *blocks; /* by the unit's block */
-  struct code_value *values;  /* of the machine's registers, at the start of each block */
   uint64_t *named;            /* the addresses that its instructions take: sorted, each once */
   size_t named_count, named_capacity;
   struct intern table_numbers; /* by what tells a table from others */
   struct jump_table *tables;   /* by number */
-  struct code_value *table_values;
-  size_t table_count, tables_capacity, table_value_count, table_values_capacity;
+  size_t table_count, tables_capacity;
   uint32_t round;
   uint64_t left;        /* how many steps and entries of tables are yet to be looked at, at most */
   uint64_t left_in_all; /* the same, in this function and all after it */
-  size_t blocks_capacity, values_capacity;
+  size_t blocks_capacity;
   struct code_slots slots;
 };
 

@@ -54,11 +54,10 @@ static void keep_made(struct code_slots *slots, struct code_place place) {
   slots->has_grown = true;
 }
 
-bool code_is_code(const struct code_state *state, struct code_value value) {
+bool code_is_code(const struct code_slots *slots, struct code_value value) {
   const bool is_address =
       value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
-  return is_address && state->slots != NULL &&
-         value.table - state->slots->start < state->slots->size;
+  return is_address && slots != NULL && value.table - slots->start < slots->size;
 }
 
 bool code_is_made(struct code_value value) {
@@ -66,12 +65,12 @@ bool code_is_made(struct code_value value) {
          value.kind == CODE_TARGET || (value.kind == CODE_ENTRY && value.size < 8);
 }
 
-struct code_value code_either(const struct code_state *state, struct code_value a,
+struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b) {
   struct code_value either = {.kind = CODE_UNKNOWN};
-  if (code_is_code(state, a) || code_is_code(state, b))
+  if (code_is_code(slots, a) || code_is_code(slots, b))
     either =
-        (struct code_value){.kind = CODE_HELD, .table = code_is_code(state, a) ? a.table : b.table};
+        (struct code_value){.kind = CODE_HELD, .table = code_is_code(slots, a) ? a.table : b.table};
   either.is_made = code_is_made(a) || code_is_made(b);
   return either;
 }
@@ -79,7 +78,7 @@ struct code_value code_either(const struct code_state *state, struct code_value 
 void code_lose(struct code_state *state, uint32_t registers, unsigned result) {
   for (; registers != 0; registers &= registers - 1) {
     struct code_value *value = &state->registers[__builtin_ctz(registers)];
-    *value = code_either(state, *value, (struct code_value){.kind = CODE_UNKNOWN});
+    *value = code_either(state->slots, *value, (struct code_value){.kind = CODE_UNKNOWN});
   }
   state->registers[result] = (struct code_value){.is_made = state->registers[result].is_made};
 }
@@ -96,7 +95,7 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
   for (; registers != 0; registers &= registers - 1) {
     const struct code_value value = state->registers[__builtin_ctz(registers)];
     const bool is_one_more = sum.kind == CODE_SUM;
-    if (!code_is_code(state, value))
+    if (!code_is_code(state->slots, value))
       continue;
     sum = code_sum_of(value);
     sum.is_uncertain |= is_one_more;
@@ -110,7 +109,8 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
   const struct code_place place = {offset, (uint8_t)base};
   if (slots != NULL && code_is_made(value))
     keep_made(slots, place);
-  if (!code_is_code(state, value) || slots->count > CODE_SLOTS || find_slot(slots, place) != NULL)
+  if (!code_is_code(state->slots, value) || slots->count > CODE_SLOTS ||
+      find_slot(slots, place) != NULL)
     return;
   if (slots->count < CODE_SLOTS)
     slots->items[slots->count] = (struct code_slot){value.table, place};
@@ -138,7 +138,7 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
 void code_store_anywhere(struct code_state *state, struct code_value value) {
   struct code_slots *slots = state->slots;
   const bool is_made = slots != NULL && code_is_made(value) && slots->made_count <= CODE_MADE_SLOTS;
-  const bool is_code = code_is_code(state, value) && slots->count <= CODE_SLOTS;
+  const bool is_code = code_is_code(state->slots, value) && slots->count <= CODE_SLOTS;
   if (is_made)
     slots->made_count = CODE_MADE_SLOTS + 1;
   if (is_code) {

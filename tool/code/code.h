@@ -156,13 +156,14 @@ struct code_instruction {
   uint64_t target;
   uint64_t reference; /* an address that is given relative to the instruction's own */
   uint64_t constants[CODE_CONSTANTS]; /* wide enough to be an address */
+  uint32_t form; /* number of its decoder's, plus 1 (decoder.h); 0: it has none yet */
   uint8_t length;
   uint8_t kind;        /* enum code_kind */
   uint8_t target_kind; /* enum code_target */
   uint8_t constant_count;
   bool has_reference;
   bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
-  bool is_relative; /* the target or the reference is at a distance from the instruction */
+  bool is_relative; /* the target, the reference or a part is at a distance from the instruction */
   bool is_wide;     /* the last constant has 64 bits */
   uint8_t effect;   /* enum code_effect */
   uint32_t named;   /* the registers that it names, also for memory: a bit each */
@@ -175,6 +176,11 @@ struct code_instruction {
   struct code_parts parts;
   struct code_values values;
 };
+
+/* Whether the distance of its part is an address: it is relative to the instruction. */
+static inline bool code_has_relative_part(const struct code_instruction *instruction) {
+  return instruction->is_relative && instruction->parts.part != CODE_NO_PART;
+}
 
 /* The value of a register. */
 enum code_value_kind {
@@ -238,7 +244,7 @@ struct code_state {
 };
 
 /* Whether a value is an address of code, possibly a part of a sum. */
-bool code_is_code(const struct code_state *state, struct code_value value);
+bool code_is_code(const struct code_slots *slots, struct code_value value);
 /* Whether a value may have been computed by an instruction: sums, places, targets and short entries
  * always were. */
 bool code_is_made(struct code_value value);
@@ -248,7 +254,7 @@ struct code_value code_sum_of(struct code_value address);
  * or CODE_UNKNOWN. */
 struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code is kept: something may be added to it. */
-struct code_value code_either(const struct code_state *state, struct code_value a,
+struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b);
 /* A call may change registers (a bit each), or preserve them. `result`, the one for its result,
  * then has another value, possibly a computed one. */
@@ -289,7 +295,6 @@ struct code_architecture {
   uint16_t machine; /* EM_* */
   uint8_t register_count;
   bool has_link; /* calls leave the return address in a register */
-  bool is_slow;  /* decoding is: see decoder.h */
   /* Addresses have two parts: the range of the rest, which is added to the upper one. Both 0: they
    * are whole. */
   int16_t lowest, highest;

@@ -102,6 +102,8 @@ static void decode_exception(uint32_t word, struct code_instruction *instruction
 
 static void decode_address(uint32_t word, struct code_instruction *instruction) {
   const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
+  instruction->is_relative = true;
+  instruction->values.first = instruction->values.second = 0;
   if (word >> 31 != 0)
     link_set_part(instruction, CODE_UPPER, to_of(word), CODE_NO_REGISTER,
                   (int64_t)((instruction->address & -(uint64_t)PAGE) + near * PAGE));
@@ -362,7 +364,8 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
   const unsigned size = link_field(word, 30, 2);
   const bool loads = !flag(word, 26) && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
-  instruction->values.result = RESULT_LOADED;
+  instruction->values = (struct code_values){.result = RESULT_LOADED, .to = (uint8_t)to_of(word)};
+  instruction->is_relative = true;
   link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
                 loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
                 (int64_t)instruction->address + signed_field(word, 5, 19) * 4);

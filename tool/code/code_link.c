@@ -13,6 +13,8 @@ void link_set_direct(struct code_instruction *instruction, enum code_kind kind, 
   instruction->kind = (uint8_t)kind;
   instruction->target_kind = CODE_DIRECT;
   instruction->target = target;
+  instruction->is_relative = true;
+  instruction->values = (struct code_values){0};
 }
 
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
@@ -204,7 +206,7 @@ static struct code_value result_of(const struct link_machine *machine,
   case RESULT_COPY:
     return first;
   case RESULT_EITHER:
-    return code_either(state, first, second);
+    return code_either(state->slots, first, second);
   case RESULT_STACK:
     return load(instruction, state, 0);
   case RESULT_ANYWHERE:
@@ -273,7 +275,7 @@ static void forget(const struct link_machine *machine, const struct code_instruc
     struct code_value *value = &state->registers[number];
     struct code_value written = swaps ? code_load_anywhere(state) : (struct code_value){0};
     written.is_made |= instruction->kind == CODE_OTHER && !is_taken;
-    *value = has(parts->writes, number) ? written : code_either(state, *value, written);
+    *value = has(parts->writes, number) ? written : code_either(state->slots, *value, written);
   }
 }
 

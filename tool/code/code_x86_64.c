@@ -1092,7 +1092,6 @@ static const struct code_relocation_type relocations[] = {
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
-    .is_slow = true,
     .lost = CLOBBERED,
     .result = RAX,
     .in_sets = {RBP, RBX, R12, R12 + 1, R12 + 2, R12 + 3},

@@ -3,46 +3,121 @@
  * An instruction's length isn't known before it is decoded. But its first three bytes nearly decide
  * it: so the last length after these bytes is remembered, and instructions by as many bytes as that:
  *
- *   lengths   by a hash of three bytes: 0, or the length of the last instruction that began so
- *   bytes     by a hash of an instruction's bytes: these, followed by zeros
- *   forms     beside them: the instruction as it was decoded there
+ *   lengths    by a hash of three bytes: 0, or the length of the last instruction that began so
+ *   memories   by a hash of an instruction's bytes: the instruction as if it were at address 0
+ *
+ *   recent     by a weak hash of an instruction's effects: its form's number
  *
  * A wrong length only finds nothing: the first bytes decide an instruction, and its length.
  */
 #include "tool/code/decoder.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
   LENGTH_BITS = 13,
-  FORM_BITS = 12,
+  MEMORY_BITS = 12,
+  RECENT_BITS = 10,
   BYTES_MAX = sizeof(uint64_t),
   BYTES_THAT_DECIDE = 3,
-  RELATIVE_MAX = 3, /* longer distances are too many to be met again */
+  RELATIVE_MAX = 3,     /* longer distances are too many to be met again */
+  FORMS_KEPT = 1 << 13, /* 2 MB */
+  FORM_WORDS = sizeof(struct code_instruction) / sizeof(uint64_t),
+};
+
+struct memory {
+  uint64_t bytes; /* followed by zeros */
+  uint64_t target;
+  uint64_t constants[CODE_CONSTANTS];
+  uint32_t form;
+  uint8_t length; /* 0: nothing is remembered */
 };
 
 struct decoder_memory {
   uint8_t lengths[1 << LENGTH_BITS];
-  uint64_t bytes[1 << FORM_BITS];
-  struct code_instruction forms[1 << FORM_BITS];
+  struct memory items[1 << MEMORY_BITS];
+  uint32_t recent[1 << RECENT_BITS]; /* forms */
 };
 
 struct decoder decoder_open(const struct code_architecture *architecture) {
   return (struct decoder){.architecture = architecture,
-                          .memory = architecture->is_slow ? calloc(1, sizeof(struct decoder_memory))
-                                                          : NULL};
+                          .memory = calloc(1, sizeof(struct decoder_memory))};
 }
 
-void decoder_close(struct decoder *decoder) { free(decoder->memory); }
-
-static uint64_t first_bytes(uint64_t bytes, unsigned count) {
-  return bytes & UINT64_MAX >> (64 - 8 * count);
+void decoder_close(struct decoder *decoder) {
+  intern_free(&decoder->forms);
+  free(decoder->memory);
 }
+
+/* ---- Forms ---- */
 
 /* By the golden ratio (Knuth, "The Art of Computer Programming", volume 3, 6.4). */
 static size_t hash(uint64_t bytes, unsigned bits) {
   return bytes * 0x9e3779b97f4a7c15 >> (64 - bits);
+}
+
+/* Of some of an instruction's effects. */
+static size_t weak_hash(const struct code_instruction *instruction) {
+  const struct code_stack *stack = &instruction->stack;
+  const struct code_parts *parts = &instruction->parts;
+  const uint64_t registers = parts->reads | (uint64_t)(parts->writes | parts->may_write) << 32;
+  const uint64_t others = (uint64_t)instruction->named << 16 ^ (uint64_t)instruction->length << 8 ^
+                          (uint32_t)stack->offset ^ (uint64_t)stack->changes << 40;
+  return hash(registers ^ others ^ parts->distance ^ (uint64_t)instruction->kind << 56,
+              RECENT_BITS);
+}
+
+union form {
+  struct code_instruction instruction;
+  uint64_t words[FORM_WORDS];
+};
+
+static union form form_of(const struct code_instruction *instruction) {
+  union form form = {*instruction};
+  form.instruction.form = 0;
+  form.instruction.address = form.instruction.target = form.instruction.reference = 0;
+  memset(form.instruction.constants, 0, sizeof form.instruction.constants);
+  if (code_has_relative_part(instruction))
+    form.instruction.parts.distance = 0;
+  return form;
+}
+
+/* Whether a number has this form. */
+static bool is_form(const struct decoder *decoder, uint32_t number, union form form) {
+  return number < decoder->forms.count &&
+         memcmp(intern_get(&decoder->forms, number).words, form.words, sizeof form) == 0;
+}
+
+/* Most are among the last ones, where a weak hash finds them sooner than the set does. */
+uint32_t decoder_form(struct decoder *decoder, const struct code_instruction *instruction) {
+  uint32_t none = UINT32_MAX;
+  if (instruction->form != 0) {
+    /* cppcheck-suppress assertWithSideEffect - it has none */
+    assert(is_form(decoder, instruction->form - 1, form_of(instruction)));
+    return instruction->form - 1;
+  }
+  const union form form = form_of(instruction);
+  uint32_t *recent =
+      decoder->memory == NULL ? &none : &decoder->memory->recent[weak_hash(&form.instruction)];
+  if (!is_form(decoder, *recent, form))
+    *recent = intern_add(&decoder->forms, form.words, FORM_WORDS);
+  return *recent;
+}
+
+void decoder_trim(struct decoder *decoder) {
+  if (decoder->forms.count <= FORMS_KEPT)
+    return;
+  intern_free(&decoder->forms);
+  if (decoder->memory != NULL)
+    memset(decoder->memory, 0, sizeof *decoder->memory);
+}
+
+/* ---- Memory ---- */
+
+static uint64_t first_bytes(uint64_t bytes, unsigned count) {
+  return bytes & UINT64_MAX >> (64 - 8 * count);
 }
 
 /* Whether the target is at a distance from the instruction. */
@@ -58,53 +133,58 @@ static bool is_rememberable(const struct code_instruction *instruction) {
           (has_distance(instruction) && instruction->length <= RELATIVE_MAX));
 }
 
-/* Moves an instruction by a distance. */
-static void move(struct code_instruction *instruction, uint64_t distance) {
-  instruction->address += distance;
-  instruction->target += has_distance(instruction) ? distance : 0;
-}
-
 static uint8_t *length_after(struct decoder_memory *memory, uint64_t word) {
   return &memory->lengths[hash(first_bytes(word, BYTES_THAT_DECIDE), LENGTH_BITS)];
 }
 
+static struct memory *memory_of(struct decoder_memory *memory, uint64_t bytes) {
+  return &memory->items[hash(bytes, MEMORY_BITS)];
+}
+
 /* False if the instruction that a word begins with isn't remembered. */
-static bool recall(struct decoder_memory *memory, uint64_t word, uint64_t address,
+static bool recall(const struct decoder *decoder, uint64_t word, uint64_t address,
                    struct code_instruction *instruction) {
-  const uint8_t length = *length_after(memory, word);
+  const uint8_t length = *length_after(decoder->memory, word);
   if (length == 0)
     return false;
   const uint64_t bytes = first_bytes(word, length);
-  const size_t place = hash(bytes, FORM_BITS);
-  if (memory->bytes[place] != bytes || memory->forms[place].length != length)
+  const struct memory *memory = memory_of(decoder->memory, bytes);
+  if (memory->bytes != bytes || memory->length != length)
     return false;
-  *instruction = memory->forms[place];
-  move(instruction, address);
+  *instruction = *decoder_get(decoder, memory->form);
+  instruction->form = memory->form + 1;
+  instruction->target = memory->target + (has_distance(instruction) ? address : 0);
+  memcpy(instruction->constants, memory->constants, sizeof memory->constants);
   return true;
 }
 
-static void remember(struct decoder_memory *memory, uint64_t word, uint64_t address,
-                     const struct code_instruction *instruction) {
+static void remember(struct decoder *decoder, uint64_t word, uint64_t address,
+                     struct code_instruction *instruction) {
   const uint64_t bytes = first_bytes(word, instruction->length);
-  const size_t place = hash(bytes, FORM_BITS);
-  *length_after(memory, word) = instruction->length;
-  memory->bytes[place] = bytes;
-  memory->forms[place] = *instruction;
-  move(&memory->forms[place], -address);
+  struct memory *memory = memory_of(decoder->memory, bytes);
+  const uint32_t form = decoder_form(decoder, instruction);
+  if (form == INTERN_FAILED)
+    return;
+  instruction->form = form + 1;
+  *length_after(decoder->memory, word) = instruction->length;
+  *memory =
+      (struct memory){.bytes = bytes,
+                      .target = instruction->target - (has_distance(instruction) ? address : 0),
+                      .form = form,
+                      .length = instruction->length};
+  memcpy(memory->constants, instruction->constants, sizeof memory->constants);
 }
 
-void decoder_read(const struct decoder *decoder, const uint8_t *bytes, size_t size,
-                  uint64_t address, struct code_instruction *instruction) {
-  struct decoder_memory *memory = decoder->memory;
-  uint64_t word;
-  if (memory == NULL || size < sizeof word) {
+void decoder_read(struct decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
+                  struct code_instruction *instruction) {
+  const bool may_remember = decoder->memory != NULL && size >= sizeof(uint64_t);
+  uint64_t word = 0;
+  if (may_remember)
+    memcpy(&word, bytes, sizeof word);
+  if (!may_remember || !recall(decoder, word, address, instruction)) {
     decoder->architecture->decode(bytes, size, address, instruction);
-    return;
+    if (may_remember && is_rememberable(instruction))
+      remember(decoder, word, address, instruction);
   }
-  memcpy(&word, bytes, sizeof word);
-  if (recall(memory, word, address, instruction))
-    return;
-  decoder->architecture->decode(bytes, size, address, instruction);
-  if (is_rememberable(instruction))
-    remember(memory, word, address, instruction);
+  instruction->address = address;
 }

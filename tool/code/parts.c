@@ -24,6 +24,7 @@ static void open_registers(struct parts *parts, uint32_t bits, parts_visitor *op
 }
 
 static void add_constant(struct code_instruction *instruction, uint64_t value) {
+  instruction->form = 0;
   instruction->constants[instruction->constant_count++] = value;
 }
 
@@ -35,6 +36,7 @@ static void refer(const struct parts *parts, struct code_instruction *instructio
     add_constant(instruction, whole.value);
     return;
   }
+  instruction->form = 0;
   instruction->has_reference = true;
   instruction->is_access = is_access;
   instruction->reference = whole.value;
@@ -64,15 +66,18 @@ static void go_through(struct code_instruction *instruction, struct part_value f
   } else {
     return;
   }
+  instruction->form = 0;
   instruction->is_sum = false;
 }
 
-static void move_stack(struct code_stack *stack, struct part_value from, bool is_subtraction) {
+static void move_stack(struct code_instruction *instruction, struct part_value from,
+                       bool is_subtraction) {
   const int64_t distance = (int64_t)from.value;
   if ((from.kind != PART_UPPER && from.kind != PART_WHOLE) || !from.is_constant ||
       distance > INT32_MAX || distance < -INT32_MAX)
     return;
-  stack->growth = (int32_t)(is_subtraction ? distance : -distance);
+  instruction->form = 0;
+  instruction->stack.growth = (int32_t)(is_subtraction ? distance : -distance);
 }
 
 /* The new value of a part's register. */
@@ -116,7 +121,7 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
     return whole;
   case CODE_SUBTRACT:
   case CODE_ADD:
-    move_stack(&instruction->stack, from, use->part == CODE_SUBTRACT);
+    move_stack(instruction, from, use->part == CODE_SUBTRACT);
     return whole;
   default:
     return whole;

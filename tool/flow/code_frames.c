@@ -78,26 +78,25 @@ struct function {
 
 /* ---- Where control goes ---- */
 
-static bool is_by_pointer(const struct code_instruction *instruction) {
-  return code_jumps(instruction->kind) && instruction->target_kind != CODE_DIRECT;
+static bool is_by_pointer(const struct unit_step *step) {
+  return code_jumps(step->kind) && step->target_kind != CODE_DIRECT;
 }
 
 static void leave(void *context, struct unit *unit, const struct unit_step *step,
                   const struct state *state) {
-  const struct code_instruction *instruction = &step->instruction;
   (void)context;
-  if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT)
-    (void)unit_enter(unit, instruction->target, state, false);
-  if (instruction->kind == CODE_CALL)
+  if (code_jumps(step->kind) && step->target_kind == CODE_DIRECT)
+    (void)unit_enter(unit, step->target, state, false);
+  if (step->kind == CODE_CALL)
     unit_guess(unit, step);
-  else if (!code_ends(instruction->kind) && instruction->kind != CODE_INVALID)
+  else if (!code_ends(step->kind) && step->kind != CODE_INVALID)
     unit_go_on(unit, step, state);
 }
 
 static void guess(void *context, struct unit *unit, const struct unit_step *step,
                   const struct state *state) {
   (void)context;
-  (void)unit_enter(unit, step->instruction.address + step->instruction.length, state, true);
+  (void)unit_enter(unit, unit_after(step), state, true);
 }
 
 static const struct code_part *part_at(const struct code *code, uint64_t address) {
@@ -116,9 +115,9 @@ static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **
 }
 
 /* Follows a helper, if control goes to one. */
-static bool follow_helper(const struct function *function, const struct code_instruction *transfer,
+static bool follow_helper(struct function *function, const struct code_instruction *transfer,
                           struct state *state) {
-  const struct unit *unit = &function->unit;
+  struct unit *unit = &function->unit;
   const struct helper_code code = {function->code, bytes_at};
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
   const size_t count = helper_read(&unit->decoder, &unit->parts, &code, transfer,
@@ -130,10 +129,10 @@ static bool follow_helper(const struct function *function, const struct code_ins
 
 static void call(void *context, struct unit *unit, const struct unit_step *step,
                  const struct state *before, struct state *after) {
+  const struct code_instruction instruction = unit_instruction(unit, step);
   struct state state = *after;
-  (void)unit;
   state.stack.is_sure = before->stack.is_sure;
-  if (follow_helper(context, &step->instruction, &state))
+  if (follow_helper(context, &instruction, &state))
     *after = state;
 }
 
@@ -148,7 +147,7 @@ static void note_jump(void *context, const struct unit_step *step, const struct 
   struct function *function = context;
   (void)before;
   (void)uses;
-  if (!is_by_pointer(&step->instruction))
+  if (!is_by_pointer(step))
     return;
   function->has_level_jump |= state_is_at_start(after);
   function->has_other_jump |= !state_is_at_start(after);
@@ -163,16 +162,14 @@ static void find_jumps(struct function *function) {
   struct unit *unit = &function->unit;
   const struct unit_hooks hooks = hooks_of(function);
   for (uint32_t i = 0; i < unit->block_count; i++)
-    if (unit->blocks[i].is_reached &&
-        is_by_pointer(&unit->steps[unit->blocks[i].end - 1].instruction))
+    if (unit->blocks[i].is_reached && is_by_pointer(&unit->steps[unit->blocks[i].end - 1]))
       unit_visit(unit, &hooks, i, note_jump);
 }
 
 /* Unreachable padding is harmless. */
 static bool is_padding(const struct unit *unit, const struct unit_block *block) {
   for (uint32_t i = block->first; i < block->end; i++)
-    if (unit->steps[i].instruction.kind != CODE_PADDING &&
-        unit->steps[i].instruction.kind != CODE_STOP)
+    if (unit->steps[i].kind != CODE_PADDING && unit->steps[i].kind != CODE_STOP)
       return false;
   return true;
 }
@@ -187,7 +184,7 @@ static bool enter_jumps(struct function *function) {
     if (!function->endings[i].is_entry && (block->is_reached || is_padding(unit, block)))
       continue;
     has_entry = function->endings[i].is_entry = true;
-    (void)unit_enter(unit, unit->steps[block->first].instruction.address, &function->jumped, false);
+    (void)unit_enter(unit, unit->steps[block->first].address, &function->jumped, false);
     unit_run(unit, &hooks, guess);
   }
   return has_entry;
@@ -202,11 +199,10 @@ static void restrict_after_calls(struct function *function) {
     if (!block->is_reached || !unit->steps[block->first].is_after_call)
       continue;
     struct state state = function->jumped;
+    state.stack = unit_state(unit, block).stack;
     function->is_broken |=
-        block->state.stack.is_known && block->state.stack.offset > function->jumped.stack.offset;
-    state.stack = block->state.stack;
-    (void)unit_enter(unit, unit->steps[block->first].instruction.address, &state,
-                     block->is_guessed);
+        state.stack.is_known && state.stack.offset > function->jumped.stack.offset;
+    (void)unit_enter(unit, unit->steps[block->first].address, &state, block->is_guessed);
   }
   unit_run(unit, &hooks, guess);
 }
@@ -234,9 +230,9 @@ static void follow_jumps(struct function *function) {
 
 static uint32_t block_at(const struct unit *unit, uint64_t address, const struct state *state) {
   const struct unit_step *step = unit_step(unit, address);
-  if (step == NULL)
+  if (step == NULL || !unit->blocks[step->block].is_reached)
     return NO_BLOCK;
-  const struct state_pointer there = unit->blocks[step->block].state.stack;
+  const struct state_pointer there = unit_state(unit, &unit->blocks[step->block]).stack;
   return there.is_known && state->stack.is_known && there.offset == state->stack.offset
              ? step->block
              : NO_BLOCK;
@@ -244,30 +240,29 @@ static uint32_t block_at(const struct unit *unit, uint64_t address, const struct
 
 static void note_end(struct function *function, struct ending *ending, const struct unit_step *step,
                      const struct state *state) {
-  const struct code_instruction *instruction = &step->instruction;
   const struct unit *unit = &function->unit;
-  const uint64_t next = instruction->address + instruction->length;
-  const bool is_inside = instruction->target - function->address < function->size;
+  const bool is_direct_jump = code_jumps(step->kind) && step->target_kind == CODE_DIRECT;
+  const bool is_inside = step->target - function->address < function->size;
   ending->next = ending->target = NO_BLOCK;
-  if (!code_ends(instruction->kind)) {
-    ending->next = block_at(unit, next, state);
-    function->is_unclear |= unit_goes_beyond(unit, step) && instruction->kind != CODE_CALL &&
-                            instruction->kind != CODE_PADDING;
+  if (!code_ends(step->kind)) {
+    ending->next = block_at(unit, unit_after(step), state);
+    function->is_unclear |=
+        unit_goes_beyond(unit, step) && step->kind != CODE_CALL && step->kind != CODE_PADDING;
   }
-  if (instruction->kind == CODE_RETURN) {
+  if (step->kind == CODE_RETURN) {
     ending->is_return = state_is_at_start(state);
     function->is_unclear |= !ending->is_return;
     function->is_broken |= !ending->is_return && state->stack.is_known && state->stack.is_sure;
   }
-  if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT && is_inside)
-    ending->target = block_at(unit, instruction->target, state);
-  else if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT &&
-           !state_is_at_start(state)) {
+  if (is_direct_jump && is_inside)
+    ending->target = block_at(unit, step->target, state);
+  else if (is_direct_jump && !state_is_at_start(state)) {
+    const struct code_instruction instruction = unit_instruction(unit, step);
     struct state end = *state;
-    ending->is_return = follow_helper(function, instruction, &end) && state_is_at_start(&end);
+    ending->is_return = follow_helper(function, &instruction, &end) && state_is_at_start(&end);
     function->is_unclear |= !ending->is_return;
   }
-  ending->is_jump = is_by_pointer(instruction);
+  ending->is_jump = is_by_pointer(step);
 }
 
 static void note_step(void *context, const struct unit_step *step, const struct state *before,
@@ -276,24 +271,22 @@ static void note_step(void *context, const struct unit_step *step, const struct 
   const struct unit *unit = &function->unit;
   const struct unit_block *block = &unit->blocks[step->block];
   struct ending *ending = &function->endings[step->block];
-  const struct code_instruction *instruction = &step->instruction;
+  const bool is_remade = unit_form(unit, step)->stack.copy == CODE_FRAME_POINTER;
   const uint32_t number = (uint32_t)(step - unit->steps);
   (void)before;
   (void)uses;
   if (number == block->first)
     ending->straight_end = block->end;
-  if ((instruction->kind == CODE_CALL || instruction->stack.copy == CODE_FRAME_POINTER) &&
-      number < ending->straight_end)
+  if ((step->kind == CODE_CALL || is_remade) && number < ending->straight_end)
     ending->straight_end = number;
-  if (instruction->stack.copy == CODE_FRAME_POINTER) {
+  if (is_remade) {
     ending->is_remade = true;
     ending->first_of_last = number + 1;
   }
-  function->is_broken |= instruction->kind == CODE_INVALID;
-  function->is_broken |= instruction->kind == CODE_CALL &&
-                         instruction->target_kind == CODE_DIRECT &&
-                         instruction->target != function->address &&
-                         instruction->target - function->address < function->size;
+  function->is_broken |= step->kind == CODE_INVALID;
+  function->is_broken |= step->kind == CODE_CALL && step->target_kind == CODE_DIRECT &&
+                         step->target != function->address &&
+                         step->target - function->address < function->size;
   if (number + 1 == block->end)
     note_end(function, ending, step, after);
 }
@@ -425,7 +418,7 @@ static void tell_step(void *context, const struct unit_step *step, const struct 
   const struct ending *ending = &function->endings[step->block];
   struct safepoint *records = &function->table->records[function->of->first_record];
   const uint32_t count = function->of->records;
-  const uint64_t end = step->instruction.address + step->instruction.length;
+  const uint64_t end = unit_after(step);
   struct frame_facts facts;
   (void)after;
   (void)uses;
@@ -451,7 +444,7 @@ static void visit_all(struct function *function, unit_visitor *visit) {
 static bool start_blocks(struct unit *unit) {
   bool has_jump = false;
   for (uint32_t i = 0; i < unit->step_count; i++)
-    has_jump |= is_by_pointer(&unit->steps[i].instruction);
+    has_jump |= is_by_pointer(&unit->steps[i]);
   for (uint32_t i = 0; i < unit->step_count; i++)
     unit->steps[i].is_start |= has_jump && unit->steps[i].is_after_call;
   unit_start_targets(unit);

@@ -39,7 +39,7 @@ static bool is_frames(const struct code_instruction *instruction) {
          stack->handed != CODE_NO_BASE || stack->changes != 0;
 }
 
-size_t helper_read(const struct decoder *decoder, const struct parts *parts,
+size_t helper_read(struct decoder *decoder, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
                    bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]) {
   const struct code_architecture *architecture = decoder->architecture;

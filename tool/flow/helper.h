@@ -29,7 +29,7 @@ struct helper_code {
  * if the target is another kind of code. A helper that is called by the link register must use the
  * stack or callee-saved registers, or the caller must have copies of the return address for it to
  * keep. Where calls push the return address, only jumps have helpers. */
-size_t helper_read(const struct decoder *decoder, const struct parts *parts,
+size_t helper_read(struct decoder *decoder, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
                    bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]);
 

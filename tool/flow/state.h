@@ -43,6 +43,11 @@ struct state {
   bool is_signed;       /* the return address is */
 };
 
+/* A state in words, to be kept: as many as it needs. And back. */
+enum { STATE_WORDS_MAX = 3 + (KEPT + 1) / 2 };
+uint64_t state_words(const struct state *state, uint64_t words[STATE_WORDS_MAX]);
+struct state state_from_words(const uint64_t *words);
+
 /* Bytes on the stack, from where the stack pointer was at the start. */
 struct state_use {
   int64_t at;

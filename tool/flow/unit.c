@@ -17,6 +17,7 @@ void unit_close(struct unit *unit) {
   free(unit->steps);
   free(unit->step_at);
   free(unit->blocks);
+  intern_free(&unit->states);
   waiting_free(&unit->waiting);
   waiting_free(&unit->guesses);
 }
@@ -24,6 +25,7 @@ void unit_close(struct unit *unit) {
 void unit_clear(struct unit *unit) {
   unit->range_count = unit->at_count = 0;
   unit->step_count = unit->block_count = 0;
+  decoder_trim(&unit->decoder);
 }
 
 /* ---- Decoding ---- */
@@ -47,41 +49,56 @@ struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
   return number == 0 ? NULL : &unit->steps[number - 1];
 }
 
-struct code_instruction *unit_next(struct unit *unit) {
-  if (!array_make_room((void **)&unit->steps, &unit->step_capacity, (size_t)unit->step_count + 1,
-                       sizeof *unit->steps))
-    return NULL;
-  return &unit->steps[unit->step_count].instruction;
+struct code_instruction unit_instruction(const struct unit *unit, const struct unit_step *step) {
+  struct code_instruction instruction = *unit_form(unit, step);
+  instruction.address = step->address;
+  instruction.target = step->target;
+  if (code_has_relative_part(&instruction))
+    instruction.parts.distance = step->target;
+  return instruction;
 }
 
 /* Adds the next step to a range. */
-static void put(struct unit *unit, const struct unit_range *range) {
-  struct unit_step *step = &unit->steps[unit->step_count];
-  const struct code_instruction *last = unit->step_count > 0 ? &step[-1].instruction : NULL;
-  const bool goes_on = last != NULL && last->address + last->length == step->instruction.address;
-  step->is_start = !goes_on;
-  step->is_after_call = goes_on && last->kind == CODE_CALL;
-  step->is_idle = state_is_kept(unit->architecture, &step->instruction);
-  *place_of(unit, range, step->instruction.address) = ++unit->step_count;
+static bool put(struct unit *unit, const struct unit_range *range) {
+  const struct code_instruction *next = &unit->next;
+  const struct unit_step *last = unit->step_count > 0 ? &unit->steps[unit->step_count - 1] : NULL;
+  const bool goes_on = last != NULL && unit_after(last) == next->address;
+  struct unit_step step = {.address = next->address,
+                           .target =
+                               code_has_relative_part(next) ? next->parts.distance : next->target,
+                           .length = next->length,
+                           .kind = next->kind,
+                           .target_kind = next->target_kind,
+                           .is_start = !goes_on,
+                           .is_after_call = goes_on && last->kind == CODE_CALL,
+                           .is_idle = state_is_kept(unit->architecture, next)};
+  if (unit->note != NULL)
+    unit->note(unit->note_context, next);
+  step.form = decoder_form(&unit->decoder, next);
+  if (step.form == INTERN_FAILED ||
+      !array_make_room((void **)&unit->steps, &unit->step_capacity, (size_t)unit->step_count + 1,
+                       sizeof *unit->steps))
+    return false;
+  unit->steps[unit->step_count] = step;
+  *place_of(unit, range, step.address) = ++unit->step_count;
+  return true;
 }
 
-void unit_put(struct unit *unit) { put(unit, &unit->ranges[unit->range_count - 1]); }
+bool unit_put(struct unit *unit) { return put(unit, &unit->ranges[unit->range_count - 1]); }
 
 /* Decodes from an address to the next decoded instruction, or to the range's end. */
 static bool decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
   const uint64_t end = range->start + range->size;
   struct parts parts = unit->parts;
+  struct code_instruction *instruction = &unit->next;
   for (uint64_t next; at < end && *place_of(unit, range, at) == 0; at = next) {
-    struct code_instruction *instruction = unit_next(unit);
-    if (instruction == NULL)
-      return false;
     decoder_read(&unit->decoder, range->bytes + (at - range->start), end - at, at, instruction);
-    instruction->address = at;
     if (unit->architecture->highest != 0)
       (void)parts_follow(&parts, instruction, NULL, NULL);
     assert(instruction->length > 0); /* so that decoding ends */
     next = at + instruction->length;
-    put(unit, range);
+    if (!put(unit, range))
+      return false;
   }
   if (at < end) /* it meets what was decoded before */
     unit_step(unit, at)->is_start = true;
@@ -118,23 +135,22 @@ bool unit_start(struct unit *unit, uint64_t address) {
 /* Whether another instruction than the next one in memory follows in the order of steps, or none. */
 static bool ends_run(const struct unit *unit, uint32_t number) {
   return number + 1 == unit->step_count ||
-         unit->steps[number + 1].instruction.address != unit_after(&unit->steps[number]);
+         unit->steps[number + 1].address != unit_after(&unit->steps[number]);
 }
 
 bool unit_ends_block(const struct unit *unit, uint32_t number) {
-  const struct code_instruction *instruction = &unit->steps[number].instruction;
-  return ends_run(unit, number) || code_jumps(instruction->kind) || code_ends(instruction->kind) ||
-         instruction->kind == CODE_INVALID || unit->steps[number + 1].is_start;
+  const enum code_kind kind = unit->steps[number].kind;
+  return ends_run(unit, number) || code_jumps(kind) || code_ends(kind) || kind == CODE_INVALID ||
+         unit->steps[number + 1].is_start;
 }
 
 void unit_start_targets(struct unit *unit) {
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
-    const struct code_instruction *instruction = &unit->steps[i].instruction;
-    if (code_jumps(instruction->kind) && instruction->target_kind == CODE_DIRECT)
-      (void)unit_start(unit, instruction->target);
-    struct unit_step *next = ends_run(unit, i) && !code_ends(unit->steps[i].instruction.kind)
-                                 ? unit_step(unit, unit_after(&unit->steps[i]))
-                                 : NULL;
+    const struct unit_step step = unit->steps[i];
+    if (code_jumps(step.kind) && step.target_kind == CODE_DIRECT)
+      (void)unit_start(unit, step.target);
+    struct unit_step *next =
+        ends_run(unit, i) && !code_ends(step.kind) ? unit_step(unit, unit_after(&step)) : NULL;
     if (next != NULL) /* where runs meet */
       next->is_start = true;
   }
@@ -142,6 +158,7 @@ void unit_start_targets(struct unit *unit) {
 
 bool unit_make_blocks(struct unit *unit) {
   unit->block_count = 0;
+  intern_clear(&unit->states);
   unit->waiting.count = unit->guesses.count = 0;
   for (uint32_t i = 0, first = 0; i < unit->step_count; i++) {
     if (!unit_ends_block(unit, i))
@@ -186,23 +203,43 @@ static bool contradicts(const struct state *guess, const struct state *other,
          (architecture->has_link && (other->own & KEPT_LINK_BIT) != 0 && !has_link);
 }
 
+struct state unit_state(const struct unit *unit, const struct unit_block *block) {
+  assert(block->is_reached);
+  return state_from_words(intern_get(&unit->states, block->state).words);
+}
+
+/* Sets the state at a block's start, and has it followed. */
+static void set_state(struct unit *unit, uint32_t number, const struct state *state) {
+  uint64_t words[STATE_WORDS_MAX];
+  const uint32_t added = intern_add(&unit->states, words, state_words(state, words));
+  if (added == INTERN_FAILED)
+    return;
+  unit->blocks[number].state = added;
+  unit->blocks[number].is_reached = true;
+  unit_wait_for(unit, number);
+}
+
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed) {
   const struct unit_step *step = unit_step(unit, address);
   if (step == NULL || step != &unit->steps[unit->blocks[step->block].first])
     return false;
   struct unit_block *block = &unit->blocks[step->block];
-  const bool differs = block->is_reached && block->is_guessed != is_guessed &&
-                       (is_guessed ? contradicts(state, &block->state, unit->architecture)
-                                   : contradicts(&block->state, state, unit->architecture));
-  if (!block->is_reached || (differs && !is_guessed)) {
-    block->state = *state;
-    block->is_reached = true;
+  if (!block->is_reached) {
     block->is_guessed = is_guessed;
-    unit_wait_for(unit, step->block);
+    set_state(unit, step->block, state);
+    return true;
+  }
+  struct state joined = unit_state(unit, block);
+  const bool differs = block->is_guessed != is_guessed &&
+                       (is_guessed ? contradicts(state, &joined, unit->architecture)
+                                   : contradicts(&joined, state, unit->architecture));
+  if (differs && !is_guessed) {
+    block->is_guessed = false;
+    set_state(unit, step->block, state);
   } else if (!differs) {
     block->is_guessed &= is_guessed;
-    if (state_join(&block->state, state))
-      unit_wait_for(unit, step->block);
+    if (state_join(&joined, state))
+      set_state(unit, step->block, &joined);
   }
   return true;
 }
@@ -232,11 +269,11 @@ static const struct unit_step *follow(struct unit *unit, const struct unit_hooks
         visit(hooks->context, step, state, state, &none);
       continue;
     }
-    const bool is_call = step->instruction.kind == CODE_CALL && hooks->call != NULL;
+    const bool is_call = step->kind == CODE_CALL && hooks->call != NULL;
     struct state before;
     if (is_call || visit != NULL)
       before = *state;
-    const struct state_uses uses = state_follow(state, unit->architecture, &step->instruction);
+    const struct state_uses uses = state_follow(state, unit->architecture, unit_form(unit, step));
     if (is_call)
       hooks->call(hooks->context, unit, step, &before, state);
     if (visit != NULL)
@@ -250,7 +287,7 @@ void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *g
     const bool is_guess = !unit_take(unit, &number);
     if (is_guess)
       number = waiting_take(&unit->guesses);
-    struct state state = unit->blocks[number].state;
+    struct state state = unit_state(unit, &unit->blocks[number]);
     const struct unit_step *last = follow(unit, hooks, &unit->blocks[number], &state, NULL);
     if (is_guess)
       guess(hooks->context, unit, last, &state);
@@ -262,13 +299,13 @@ void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *g
 void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
                 unit_visitor *visit) {
   assert(block < unit->block_count);
-  struct state state = unit->blocks[block].state;
+  struct state state = unit_state(unit, &unit->blocks[block]);
   (void)follow(unit, hooks, &unit->blocks[block], &state, visit);
 }
 
 struct state unit_end_state(struct unit *unit, const struct unit_hooks *hooks, uint32_t block) {
   assert(block < unit->block_count);
-  struct state state = unit->blocks[block].state;
+  struct state state = unit_state(unit, &unit->blocks[block]);
   (void)follow(unit, hooks, &unit->blocks[block], &state, NULL);
   return state;
 }

@@ -21,24 +21,29 @@
 #ifndef STACKPACK_UNIT_H
 #define STACKPACK_UNIT_H
 
+#include "format/intern.h"
 #include "tool/code/decoder.h"
 #include "tool/code/parts.h"
 #include "tool/flow/state.h"
 #include "tool/flow/waiting.h"
 
+/* An instruction at its place. */
 struct unit_step {
-  struct code_instruction instruction;
+  uint64_t address;
+  uint64_t target; /* or the distance of its part, if that is relative */
+  uint32_t form;   /* number of the decoder's */
   uint32_t block;
-  bool is_start; /* of a block */
+  uint8_t length, kind, target_kind; /* the form's */
+  bool is_start;                     /* of a block */
   bool is_after_call;
   bool is_idle; /* see state_is_kept */
 };
 
 struct unit_block {
   uint32_t first, end; /* steps */
+  uint32_t state;      /* at its start, if it is reached: number of the unit's */
   bool is_reached, is_waiting;
   bool is_guessed; /* only reached by calls that may or may not return */
-  struct state state;
 };
 
 struct unit_range {
@@ -52,12 +57,17 @@ struct unit {
   const struct code_architecture *architecture; /* the decoder's */
   struct parts parts;                           /* as at an entry from elsewhere */
   struct unit_range *ranges;
+  struct code_instruction next; /* the one that is decoded */
+  struct intern states;
   struct unit_step *steps;
   uint32_t *step_at; /* by place: the step there, plus 1 */
   struct unit_block *blocks;
   size_t range_count, range_capacity, at_count, at_capacity, step_capacity, block_capacity;
   uint32_t step_count, block_count;
   struct waiting waiting, guesses; /* blocks; those whose last call may return */
+  /* Called for each decoded instruction, with its addresses and constants; may be NULL. */
+  void (*note)(void *context, const struct code_instruction *instruction);
+  void *note_context;
 };
 
 struct unit_hooks {
@@ -81,14 +91,21 @@ void unit_clear(struct unit *unit);
 /* Adds bytes[0..size), which the caller keeps. False if memory runs out, or beyond 2 GB. */
 bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 
-/* The same, but the caller decodes: into unit_next, NULL if memory runs out; unit_put then adds it to
- * the unit, at its address in the last range. */
+/* The same, but the caller decodes: into `next`; unit_put then adds it to the unit, at its
+ * address in the last range. False if memory runs out. */
 bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
-struct code_instruction *unit_next(struct unit *unit);
-void unit_put(struct unit *unit);
+bool unit_put(struct unit *unit);
 
 /* The decoded step at an address, or NULL. */
 struct unit_step *unit_step(const struct unit *unit, uint64_t address);
+
+/* A step's instruction without addresses and constants; valid until the next one is decoded. And the
+ * same with its own address and target. */
+static inline const struct code_instruction *unit_form(const struct unit *unit,
+                                                       const struct unit_step *step) {
+  return decoder_get(&unit->decoder, step->form);
+}
+struct code_instruction unit_instruction(const struct unit *unit, const struct unit_step *step);
 
 /* Starts a block at an address, and decodes from there on if the address is inside an instruction.
  * False if it is outside all ranges, or if memory runs out. */
@@ -109,9 +126,12 @@ bool unit_make_blocks(struct unit *unit);
  * return from a call contradicts another predecessor, by the depth of the stack or by the link
  * register, the other predecessor's state counts. */
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed);
+/* The state at the start of a block that is reached. */
+struct state unit_state(const struct unit *unit, const struct unit_block *block);
+
 /* The address after a step. */
 static inline uint64_t unit_after(const struct unit_step *step) {
-  return step->instruction.address + step->instruction.length;
+  return step->address + step->length;
 }
 
 /* Enters the code after the last step of a block; unit_goes_beyond: the unit ends there. */
