@@ -388,6 +388,22 @@ def one_list(version):
     return make
 
 
+def range_tables(n):
+    """Units that have a table of ranges each."""
+    count = n // 128
+    file = program(count)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 0, RANGE) + b"\0", flags=0)
+    units, tables = b"", b""
+    for i in range(count):
+        body = struct.pack("<HBBI", 5, 1, 8, 0) + b"\1" + struct.pack("<I", len(tables) + 12)
+        units += struct.pack("<I", len(body)) + body
+        table = struct.pack("<HBBI", 5, 8, 0, 0) + b"\6" + struct.pack("<QQ", file.first + 8 * i, file.first + 8 * i + 8) + b"\0"
+        tables += struct.pack("<I", len(table)) + table
+    file.add(".debug_info", units, flags=0)
+    file.add(".debug_rnglists", tables, flags=0)
+    return named(file)
+
+
 def symbols_one_name(n):
     file = program()
     return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))
@@ -650,6 +666,7 @@ KINDS = {
     "debug-references-others": debug_references(lambda i, count: i * 7919 % count),
     "debug-long-name": long_name,
     "debug-long-unit-names": long_unit_names,
+    "debug-range-tables": range_tables,
     "lines-folder": lines_folder,
     "lines-one-table": lines_one_table,
     "lines-last": lines_last,

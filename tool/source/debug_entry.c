@@ -84,7 +84,8 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit) {
   if (dwarf_get_version_of_die(unit, &context.version, &offset_size) != DW_DLV_OK)
     context.version = 0;
   low_address(unit, unit, &context.low_address);
-  debug_entry_number(unit, DW_AT_GNU_ranges_base, &context.ranges_base);
+  debug_entry_number(unit, context.version < 5 ? DW_AT_GNU_ranges_base : DW_AT_rnglists_base,
+                     &context.ranges_base);
   return context;
 }
 
@@ -96,28 +97,12 @@ static bool take_list(const struct debug_context *context, uint64_t count) {
   return budget_take(&context->limits->ranges, count * BYTES, context->limits->problem);
 }
 
-/* Lists of split entries are counted from the start of the .dwo file's table (7.3.2.2). libdwarf
- * finds them by an offset only; it has two, and the second one has another meaning in each
- * version. */
-static bool find_split_list(Dwarf_Debug dwarf, uint64_t number, uint64_t *where) {
-  Dwarf_Unsigned count, header, array, in_array, entries, first, end, ignored;
-  Dwarf_Small offset_size, extension_size, address_size, segment_size;
-  unsigned version;
-  const bool ok = dwarf_load_rnglists(dwarf, &count, NULL) == DW_DLV_OK &&
-                  dwarf_get_rnglist_context_basics(dwarf, 0, &header, &offset_size, &extension_size,
-                                                   &version, &address_size, &segment_size, &entries,
-                                                   &array, &first, &end, NULL) == DW_DLV_OK &&
-                  dwarf_get_rnglist_offset_index_value(dwarf, 0, number, &in_array, &ignored,
-                                                       NULL) == DW_DLV_OK;
-  *where = ok ? array + in_array : 0;
-  return ok;
-}
-
 /* An entry of a list of DWARF 5 (7.25). It may change the base of later offsets. */
-static void add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b, uint64_t *base,
+static void add_list_entry(Dwarf_Die unit, struct range_entry entry, uint64_t *base,
                            struct spans *spans, uint32_t item) {
+  const uint64_t a = entry.a, b = entry.b;
   uint64_t start = a, end = b;
-  switch (kind) {
+  switch (entry.kind) {
   case DW_RLE_base_addressx:
     address_of(unit, a, base);
     return;
@@ -149,29 +134,17 @@ static void add_list_entry(Dwarf_Die unit, unsigned kind, uint64_t a, uint64_t b
 }
 
 /* `where`: an offset, or with DW_FORM_rnglistx a number. */
-static void add_list(const struct debug_context *context, Dwarf_Attribute attribute,
-                     Dwarf_Half form, uint64_t where, struct spans *spans, uint32_t item) {
-  Dwarf_Rnglists_Head head;
-  Dwarf_Unsigned count, offset;
-  Dwarf_Error error = NULL; /* libdwarf 0.11 reads it without looking whether it is there */
+static void add_list(const struct debug_context *context, Dwarf_Half form, uint64_t where,
+                     struct spans *spans, uint32_t item) {
   uint64_t base = context->low_address;
-  const int result =
-      dwarf_rnglists_get_rle_head(attribute, form, where, &head, &count, &offset, &error);
-  if (result == DW_DLV_ERROR)
-    dwarf_dealloc_error(context->entries, error);
-  if (result != DW_DLV_OK)
-    return;
-  const bool is_read = take_list(context, count);
-  for (Dwarf_Unsigned i = 0; i < count && is_read; i++) {
-    unsigned length, kind;
-    Dwarf_Unsigned a, b, cooked_a, cooked_b;
-    Dwarf_Bool unavailable;
-    if (dwarf_get_rnglists_entry_fields_a(head, i, &length, &kind, &a, &b, &unavailable, &cooked_a,
-                                          &cooked_b, NULL) != DW_DLV_OK)
-      break;
-    add_list_entry(context->unit, kind, a, b, &base, spans, item);
-  }
-  dwarf_dealloc_rnglists_head(head);
+  struct range_list list;
+  struct range_entry entry;
+  const bool is_found =
+      form == DW_FORM_rnglistx
+          ? range_list_numbered(context->lists, context->ranges_base, where, &list)
+          : range_list_at(context->lists, where, &list);
+  while (is_found && range_list_next(context->lists, &list, &entry) && take_list(context, 1))
+    add_list_entry(context->unit, entry, &base, spans, item);
 }
 
 static void free_ranges(Dwarf_Debug dwarf, Dwarf_Ranges *ranges, Dwarf_Signed count) {
@@ -209,13 +182,8 @@ static void add_ranges(const struct debug_context *context, Dwarf_Attribute attr
   uint64_t where;
   if (!number_of(attribute, &where) || dwarf_whatform(attribute, &form, NULL) != DW_DLV_OK)
     return;
-  if (is_split && form == DW_FORM_rnglistx) {
-    if (!find_split_list(context->entries, where, &where))
-      return;
-    form = DW_FORM_sec_offset;
-  }
   if (context->version >= 5)
-    add_list(context, attribute, form, where, spans, item);
+    add_list(context, form, where, spans, item);
   else
     add_old_list(context, where + (is_split ? context->ranges_base : 0), spans, item);
 }

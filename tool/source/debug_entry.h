@@ -10,6 +10,7 @@
 
 #include "tool/source/debug_limits.h"
 #include "tool/source/entry_names.h"
+#include "tool/source/range_tables.h"
 #include "tool/source/spans.h"
 
 #include <libdwarf.h>
@@ -20,10 +21,11 @@ struct debug_context {
   Dwarf_Debug dwarf;
   Dwarf_Debug entries; /* has the entries: of a split unit another one */
   struct entry_names *names;
-  Dwarf_Die unit;       /* its first entry */
-  Dwarf_Half version;   /* of DWARF */
-  uint64_t low_address; /* the base of offsets */
-  uint64_t ranges_base; /* where ranges of split entries start, DWARF 4; else 0 */
+  Dwarf_Die unit;                   /* its first entry */
+  Dwarf_Half version;               /* of DWARF */
+  uint64_t low_address;             /* the base of offsets */
+  const struct range_tables *lists; /* of `entries` */
+  uint64_t ranges_base; /* of numbered lists, DWARF 5; or of split entries' ranges, DWARF 4 */
   struct debug_limits *limits;
 };
 struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);

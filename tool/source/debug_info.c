@@ -28,6 +28,7 @@ struct debug_info {
 static struct debug_context context_of(struct debug_info *info, Dwarf_Die die) {
   struct debug_context context = debug_context_of(info->object.dwarf, die);
   context.names = &info->names;
+  context.lists = &info->object.lists;
   context.limits = &info->limits;
   return context;
 }
@@ -116,6 +117,9 @@ static bool read_split(struct debug_unit *unit, struct debug_context context, co
     struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf, true);
     context.entries = object.dwarf;
     context.names = &names;
+    context.lists = &object.lists;
+    if (context.version >= 5) /* it has one table (7.3.2.2) */
+      context.ranges_base = object.lists.count == 0 ? 0 : object.lists.items[0].array;
     debug_unit_read_scopes(unit, &context, die);
     entry_names_read(&names);
     entry_names_free(&names);

@@ -245,6 +245,7 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
     debug_object_close(object);
     return problem_set(problem, "debug information that can't be read");
   }
+  object->lists = range_tables_read(object->dwarf);
   if (is_split || find_shared(object, path, problem))
     return true;
   debug_object_close(object);
@@ -252,6 +253,7 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
 }
 
 void debug_object_close(struct debug_object *object) {
+  range_tables_free(&object->lists);
   if (object->dwarf != NULL)
     close_dwarf(object->dwarf);
   if (object->shared != NULL)

@@ -11,6 +11,7 @@
 #define STACKPACK_DEBUG_OBJECT_H
 
 #include "tool/image/problem.h"
+#include "tool/source/range_tables.h"
 
 #include <libdwarf.h>
 #include <libelf.h>
@@ -23,6 +24,7 @@ struct debug_object {
   Elf *elf;             /* the same file */
   const uint8_t *lines; /* its section .debug_line; NULL: none */
   size_t lines_size;
+  struct range_tables lists;
   Dwarf_Debug shared; /* of the entries that dwz moved to another file; NULL: none */
   int shared_file;
 };
