@@ -107,6 +107,7 @@ check_riscv64() {
   for way in 'amoswap.d t2, a0, (sp)' 'sc.d t2, a0, (sp)' 'vse64.v v0, (sp)' 'vs1r.v v0, (sp)' 'fsd fa0, 0(sp)' 'c.fsdsp fa0, 0(sp)'; do
     check kept "stored over: $way" ".option arch, +v; addi sp, sp, -16; sd ra, 0(sp); $way; ld ra, 0(sp); addi sp, sp, 16; ret"
   done
+  check kept "stored over by a wide number with a point" "$save; .insn s 0x27, 4, a0, 0(sp); $load; ret"
   for way in 'mv t2, sp' 'add t2, sp, zero' 'sub t2, sp, zero' 'or t2, zero, sp' 'ori t2, sp, 0' 'andi t2, sp, -16' 'slli t2, sp, 0' \
     'sh1add t2, zero, sp' 'sd sp, 8(sp); ld t2, 8(sp)' 'sd sp, 0(a1); ld t2, 0(a1)' 'fmv.d.x fa0, sp; fmv.x.d t2, fa0'; do
     check kept "stored over by its address: $way" ".option arch, +zba; addi sp, sp, -16; sd ra, 0(sp); $way; sd a0, 0(t2); ld ra, 0(sp); addi sp, sp, 16; ret"

@@ -327,7 +327,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     link_set_address(&machine, stack, FRAME, CALLERS_FRAME);
   else
     link_set_memory(&machine, stack, fields->first, (int32_t)fields->constant,
-                    1 << (fields->function & 3), is_load);
+                    1 << (fields->function & (is_general ? 3 : 7)), is_load);
   const bool is_elsewhere = link_base(&machine, fields->first) == CODE_NO_BASE;
   parts->is_load = is_load && is_whole && is_elsewhere;
   if (fields->first != SP && (is_load || value != fields->first))
