@@ -96,6 +96,8 @@ check_riscv64() {
   local save='addi sp, sp, -16; sd ra, 8(sp)' load='ld ra, 8(sp); addi sp, sp, 16' way
   check kept "another one" 'mv ra, a0; ret'
   check kept "a sum" 'addi ra, ra, 64; ret'
+  check kept "a sum, shifted" '.option arch, +zba; sh1add ra, ra, zero; ret'
+  check kept "a sum, shifted, as a copy" '.option arch, +zba; sh1add t1, ra, zero; mv ra, t1; ret'
   check kept "by a register" 'addi t0, ra, 64; jr t0'
   check kept "a return with a distance" 'jr 64(ra)'
   for way in 2 0x102 0x302 0x702 0x7b2; do check kept "of a trap, $way" ".insn i 0x73, 0, x0, x0, $way; ret"; done
@@ -122,6 +124,8 @@ check_riscv64() {
   check kept "loaded by a register" "$save; ld ra, 0(a0); addi sp, sp, 16; ret"
   check kept "not loaded" "$save; mv ra, a0; addi sp, sp, 16; ret"
   check kept "to another stack" "mv sp, a0; $load; ret"
+  check kept "to another stack, by a shifted frame pointer" ".option arch, +zba; $save; sd s0, 0(sp); sh1add s0, sp, zero; mv sp, s0; ld s0, 0(sp); $load; ret"
+  check kept "to another stack, by a shifted number" ".option arch, +zba; $save; li a1, 8; sh1add sp, a1, sp; addi sp, sp, -8; $load; ret"
   check kept "its caller's" "$save; call writes; $load; ret; .type writes, @function; writes: sd a0, 8(sp); ret"
   check kept "by the frame's address" "$save; sd s0, 0(sp); addi s0, sp, 16; mv a0, s0; call helper; ld s0, 0(sp); $load; ret"
   check kept "its caller's, by the caller's frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function; writes: sd a0, -8(s0); ret"

@@ -100,11 +100,10 @@ static int64_t constant_of(uint32_t word, enum operation operation) {
   }
 }
 
-/* ADD, and SH1ADD to SH3ADD and ADD.UW of the extension Zba. */
+/* ADD, and SH1ADD to SH3ADD of the extension Zba, which shift the first register. */
 static bool adds(uint32_t word) {
   const unsigned function = link_field(word, 12, 3), more = link_field(word, 25, 7);
-  return (more == 0 && function == 0) || (more == 0x10 && function % 2 == 0 && function != 0) ||
-         (more == 0x04 && function == 0);
+  return (more == 0 && function == 0) || (more == 0x10 && function % 2 == 0 && function != 0);
 }
 
 /* Of floating-point numbers: comparisons, conversions, moves and classes, and all unlisted ones. Of
@@ -291,7 +290,8 @@ static void set_part(struct code_instruction *instruction, enum part_use part,
 
 static void decode_registers(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_sum = fields->is_sum && fields->operation == REGISTERS;
-  if (is_sum && (fields->first == ZERO || fields->second == ZERO)) {
+  const uint8_t shift = fields->function == SUM ? 0 : fields->function / 2; /* of the first */
+  if (is_sum && (fields->first == ZERO || (fields->second == ZERO && shift == 0))) {
     link_set_sum(&machine, &instruction->stack, fields->to, fields->first | fields->second, 0);
     instruction->values.result = RESULT_COPY;
     instruction->values.first = fields->first | fields->second;
@@ -299,9 +299,16 @@ static void decode_registers(struct code_instruction *instruction, const struct 
   }
   instruction->is_sum = is_sum;
   instruction->values.result = is_sum ? RESULT_SUM : RESULT_PART;
+  if (is_sum && shift != 0) {
+    instruction->values.first = fields->second;
+    instruction->values.second = fields->first;
+    instruction->values.shift = shift;
+  }
   if (fields->to != SP)
     return;
   instruction->stack.growth = CODE_STACK_LOST; /* unless the other register's value is resolved */
+  if (shift != 0)
+    return;
   if (fields->first == SP && (is_sum || fields->is_subtract))
     set_part(instruction, is_sum ? CODE_ADD : CODE_SUBTRACT,
              &(struct fields){.to = SP, .first = fields->second}, 0);
