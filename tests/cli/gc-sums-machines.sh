@@ -25,6 +25,12 @@ check_words() { # WORD JUMP ADDITION: an instruction of 4 bytes
   expect_odd_verdict kept "$machine: a jump to a word in front of a function"
 }
 
+# A switch whose table has one entry out of the function, as a distance of 664 bytes from one of the cases.
+check_switch() { # NAME TABLE CODE: it goes to the case at 3 plus an entry
+  check_called kept "a switch: $1" "$3; .rept 70; nop; .endr; 3: ret; .rept 165; nop; .endr; .type far, @function; far: $tail; .size far, . - far
+    .pushsection .rodata; .p2align 3; 9: $2; .quad -1; .popsection" ret -no-pie
+}
+
 check_aarch64() {
   local call='stp x29, x30, [sp, #-16]!; bl make; blr x0; ldp x29, x30, [sp], #16; ret' tail='b collect'
   check_words '.word 0x02000000' b 'add x0, x0, #100'
@@ -40,6 +46,11 @@ check_aarch64() {
   check_called kept "a distance from another place" "$call" "adrp x0, place; add x0, x0, :lo12:place; adrp x1, far; ldrsw x1, [x1, :lo12:far]
     add x0, x0, x1; ret; .data; place: .quad 1; .section .rodata; .p2align 3; far: .quad distance; .globl hidden, place; .text" \
     "-no-pie -Wl,--defsym=distance=hidden-place"
+  local names='adrp x8, 9f; add x8, x8, :lo12:9f; adr x10, 3f' index
+  for index in 'w9, sxth #2' 'w9, sxtw #2' 'x9, sxtx #2'; do
+    check_switch "unsigned entries, $index" '.byte 0, (far - 3b) / 4' "$names; ldrb w9, [x8, x0]; add x10, x10, $index; br x10"
+  done
+  check_switch "the low bytes of entries" '.hword 0, 256 + (far - 3b) / 4' "$names; ldrh w9, [x8, x0, lsl #1]; add x10, x10, w9, uxtb #2; br x10"
   check dropped "an address" "$name; ret"
   check dropped "an address, and another sum" "$name; add x1, x1, x2; ret"
   check kept "kept on the stack, and loaded as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldp x2, x0, [sp], #16; add x0, x0, x1; ret"
@@ -121,6 +132,7 @@ check_riscv64() {
   local call='addi sp, sp, -16; sd ra, 8(sp); call make; jalr a0; ld ra, 8(sp); addi sp, sp, 16; ret' tail='tail collect'
   check_words '.option push; .option norvc; jal zero, no_call + 2; .option pop' j 'addi a0, a0, 100'
   local name='lla a0, helper' offset='lla a1, offset; ld a1, 0(a1)'
+  check_switch "shifted entries" '.word 0, (far - 3b) / 2' 'lla t1, 9f; lla t2, 3f; slli a0, a0, 2; add a0, a0, t1; lw a0, 0(a0); .option arch, +zba; .option norelax; .option norvc; sh1add t2, a0, t2; jr t2'
   check kept "a sum" "$name; $offset; add a0, a0, a1; ret"
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
   check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"

@@ -144,7 +144,7 @@ struct code_values {
   uint8_t to, first, second;
   uint8_t count; /* how many registers are loaded from the stack, or stored: `to`, then `second` */
   uint8_t shift; /* of `second`, in bits */
-  uint8_t size;  /* of RESULT_ENTRY, in bytes */
+  uint8_t size;  /* of RESULT_ENTRY, in bytes; of RESULT_SUM, those that are extended */
   bool is_indexed, is_extended, is_unsigned;
   bool stores_anywhere; /* on the stack */
 };

@@ -203,6 +203,7 @@ static void decode_sum(uint32_t word, struct code_instruction *instruction) {
   values->result = RESULT_SUM;
   values->is_extended = flag(word, 21);
   values->is_unsigned = link_field(word, 13, 3) < 4;
+  values->size = (uint8_t)(1 << link_field(word, 13, 2));
   values->shift = (uint8_t)link_field(word, 10, values->is_extended ? 3 : 6);
   if (values->is_extended)
     decode_pointer(word, instruction);

@@ -139,6 +139,13 @@ static struct code_value value_of(const struct link_machine *machine,
                                                             : (struct code_value){0};
 }
 
+/* Whether an entry of a table stays what it is where it is extended. */
+static bool keeps_entry(struct code_value entry, const struct code_values *values) {
+  const bool has_sign = entry.is_unsigned || !values->is_unsigned || values->size == 8;
+  return !values->is_extended || values->size == entry.size ||
+         (values->size > entry.size && has_sign);
+}
+
 /* A sum, where b is shifted and extended first: a table's address and an entry make a target. */
 static struct code_value sum_of(struct code_value a, struct code_value b,
                                 const struct code_values *values) {
@@ -146,15 +153,17 @@ static struct code_value sum_of(struct code_value a, struct code_value b,
   const struct code_value address = is_first ? a : b, entry = is_first ? b : a;
   if (address.kind != CODE_ADDRESS)
     return (struct code_value){0};
-  if (entry.kind != CODE_ENTRY || entry.size >= 8 || (!is_first && values->shift != 0))
+  if (entry.kind != CODE_ENTRY || entry.size >= 8 ||
+      (is_first ? !keeps_entry(entry, values) : values->shift != 0 || values->is_extended))
     return code_sum_of(address);
   return (struct code_value){.kind = CODE_TARGET,
                              .table = entry.table,
                              .base = address.table,
                              .size = entry.size,
                              .shift = is_first ? values->shift : 0,
-                             .is_unsigned = is_first && values->is_extended ? values->is_unsigned
-                                                                            : entry.is_unsigned};
+                             .is_unsigned = values->is_extended && values->size == entry.size
+                                                ? values->is_unsigned
+                                                : entry.is_unsigned};
 }
 
 /* The value loaded from the stack, `more` bytes further on. */
