@@ -100,6 +100,7 @@ check_riscv64() {
   check kept "a sum, shifted, as a copy" '.option arch, +zba; sh1add t1, ra, zero; mv ra, t1; ret'
   check kept "by a register" 'addi t0, ra, 64; jr t0'
   check kept "a return with a distance" 'jr 64(ra)'
+  check kept "another one, after a debugger's trap" "$save; beqz a0, 1f; sd a0, 8(sp); ebreak; 1: $load; ret"
   for way in 2 0x102 0x302 0x702 0x7b2; do check kept "of a trap, $way" ".insn i 0x73, 0, x0, x0, $way; ret"; done
   check kept "read and called" "$save; addi t1, ra, 64; jalr t1; $load; ret"
   check kept "stored over" "$save; sd a0, 8(sp); $load; ret"
