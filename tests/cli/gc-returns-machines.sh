@@ -125,6 +125,7 @@ check_riscv64() {
   check kept "loaded by a register" "$save; ld ra, 0(a0); addi sp, sp, 16; ret"
   check kept "not loaded" "$save; mv ra, a0; addi sp, sp, 16; ret"
   check kept "to another stack" "mv sp, a0; $load; ret"
+  check kept "to another stack, by a word" "$save; sd s0, 0(sp); addiw s0, sp, 0; mv sp, s0; ld s0, 0(sp); $load; ret"
   check kept "to another stack, by a shifted frame pointer" ".option arch, +zba; $save; sd s0, 0(sp); sh1add s0, sp, zero; mv sp, s0; ld s0, 0(sp); $load; ret"
   check kept "to another stack, by a shifted number" ".option arch, +zba; $save; li a1, 8; sh1add sp, a1, sp; addi sp, sp, -8; $load; ret"
   check kept "its caller's" "$save; call writes; $load; ret; .type writes, @function; writes: sd a0, 8(sp); ret"

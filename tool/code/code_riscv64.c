@@ -407,6 +407,7 @@ static void decode_upper(struct code_instruction *instruction, const struct fiel
   link_set_part(instruction, CODE_UPPER, fields->to, CODE_NO_REGISTER,
                 (int64_t)(base + (uint64_t)fields->constant));
   instruction->is_break = called == EBREAK; /* LLVM's llvm.debugtrap */
+  instruction->is_break = called == EBREAK; /* LLVM's llvm.debugtrap */
   instruction->parts.is_constant = is_constant;
   instruction->is_relative = !is_constant;
 }
