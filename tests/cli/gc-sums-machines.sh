@@ -137,6 +137,8 @@ check_riscv64() {
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
   check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"
   check kept "plus a constant" "$name; addi a0, a0, 16; ret"
+  check kept "its own address, by a jump" "jal t1, 1f; 1: addi a0, t1, 64; ret"
+  check kept "its own address, by a jump with a register" "lla a1, 1f; jalr a0, 0(a1); 1: addi a0, a0, 64; ret"
   check_called kept "a distance from another place" "$call" "lla a0, place; lw a1, far; add a0, a0, a1; ret; .data; place: .quad 1
     .section .rodata; .p2align 2; far: .word hidden - place; .text"
   check kept "an address in several parts" "1: auipc a0, %pcrel_hi(hidden); addi a0, a0, 16; addi a0, a0, %pcrel_lo(1b); addi a0, a0, -16; ret"

@@ -24,7 +24,18 @@
 
 #include <elf.h>
 
-enum { ZERO = 0, RA = 1, SP = 2, GP = 3, T0 = 5, FRAME = 8, A0 = 10, CALLERS_FRAME = -16 };
+enum {
+  ZERO = 0,
+  RA = 1,
+  SP = 2,
+  GP = 3,
+  T0 = 5,
+  T1 = 6,
+  FRAME = 8,
+  A0 = 10,
+  T3 = 28,
+  CALLERS_FRAME = -16
+};
 
 /* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register
  * Convention"). */
@@ -365,16 +376,22 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
 
-/* A call leaves its return address in ra or t0; stubs of the linkage table have another
- * register. */
+/* A call leaves its return address in ra or t0. In another register, this is an address of code that
+ * may be used for anything: such jumps are unsupported, besides that of a stub of the linkage
+ * table. */
+static enum code_kind kind_of_jump(const struct fields *fields, bool is_stub) {
+  return fields->to == ZERO || is_stub ? CODE_JUMP : is_link(fields->to) ? CODE_CALL : CODE_INVALID;
+}
+
 static void decode_jump_register(struct code_instruction *instruction,
                                  const struct fields *fields) {
+  const bool is_stub = fields->to == T1 && fields->first == T3 && fields->constant == 0;
   if (fields->to == ZERO && fields->first == RA && fields->constant == 0) {
     instruction->kind = CODE_RETURN;
     instruction->parts.reads = 0;
     return;
   }
-  instruction->kind = is_link(fields->to) ? CODE_CALL : CODE_JUMP;
+  instruction->kind = (uint8_t)kind_of_jump(fields, is_stub);
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = true; /* it may be one */
   set_part(instruction, CODE_THROUGH, fields, fields->constant);
@@ -382,16 +399,14 @@ static void decode_jump_register(struct code_instruction *instruction,
 
 static void decode_jump(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_branch = fields->operation == BRANCH;
-  link_set_direct(instruction,
-                  is_branch             ? CODE_BRANCH
-                  : is_link(fields->to) ? CODE_CALL
-                                        : CODE_JUMP,
+  link_set_direct(instruction, is_branch ? CODE_BRANCH : kind_of_jump(fields, false),
                   instruction->address + (uint64_t)fields->constant);
 }
 
 static void decode_system(struct code_instruction *instruction, const struct fields *fields) {
   enum { EBREAK = 1, URET = 0x002, SRET = 0x102, MRET = 0x302, MNRET = 0x702, DRET = 0x7b2 };
   const int64_t called = fields->function == 0 && fields->to == ZERO ? fields->constant : 0;
+  instruction->is_break = called == EBREAK; /* LLVM's llvm.debugtrap */
   if (called == EBREAK)
     instruction->kind = CODE_STOP;
   else if (called == URET || called == SRET || called == MRET || called == MNRET || called == DRET)
@@ -406,8 +421,6 @@ static void decode_upper(struct code_instruction *instruction, const struct fiel
   const uint64_t base = is_constant ? 0 : instruction->address;
   link_set_part(instruction, CODE_UPPER, fields->to, CODE_NO_REGISTER,
                 (int64_t)(base + (uint64_t)fields->constant));
-  instruction->is_break = called == EBREAK; /* LLVM's llvm.debugtrap */
-  instruction->is_break = called == EBREAK; /* LLVM's llvm.debugtrap */
   instruction->parts.is_constant = is_constant;
   instruction->is_relative = !is_constant;
 }
@@ -418,8 +431,11 @@ static void decode_add(struct code_instruction *instruction, const struct fields
   if (fields->function == 0 && fields->to == ZERO) {
     instruction->kind = is_word ? CODE_OTHER : CODE_PADDING;
   } else if (fields->function == 0) {
-    link_set_sum(&machine, &instruction->stack, fields->to, fields->first,
-                 (int32_t)fields->constant);
+    if (is_word && fields->to == SP)
+      instruction->stack.growth = CODE_STACK_LOST;
+    else if (!is_word || fields->to != FRAME)
+      link_set_sum(&machine, &instruction->stack, fields->to, fields->first,
+                   (int32_t)fields->constant);
     if (has_part)
       set_part(instruction, CODE_LOWER, fields, fields->constant);
     instruction->parts.is_constant |= is_word;
