@@ -232,6 +232,8 @@ static void set_memory(struct code_instruction *instruction, unsigned from, int3
     instruction->stack.growth = -moves;
   if (from != FRAME || moves == 0)
     link_set_memory(&machine, &instruction->stack, from, offset - moves, size, is_read);
+  else
+    link_set_moving(&machine, &instruction->stack, from, offset, size);
 }
 
 /* A register is loaded, or stored. Number 31 is 0 here. */
@@ -374,11 +376,13 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
 
 /* Of several vectors or elements; they may advance the address by the size of these. */
 static void decode_vectors(uint32_t word, struct code_instruction *instruction) {
+  enum { LARGEST = 64 };
   const unsigned from = from_of(word);
   instruction->may_store = !flag(word, 22);
-  set_memory(instruction, from, 0, 64, 0, flag(word, 22));
+  set_memory(instruction, from, 0, LARGEST, 0, flag(word, 22));
   if (!flag(word, 23))
     return;
+  link_set_moving(&machine, &instruction->stack, from, 0, LARGEST);
   instruction->parts.reads |= bit(other_of(word));
   instruction->parts.writes = bit(from);
   if (from == SP)
@@ -389,7 +393,7 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
  * register), and may write to any of them. Their memory: without a distance; with one, for ordered
  * ones, and for tags of TAGGED bytes each; anywhere, for pairs and copies. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
-  enum { INDEXED = 2, LARGEST = 32 };
+  enum { INDEXED = 2, LARGEST = 32, FAR = 1 << 16 };
   struct code_parts *parts = &instruction->parts;
   const bool is_vector = flag(word, 26), is_second = flag(word, 21);
   const unsigned from = from_of(word), mode = link_field(word, 10, 2);
@@ -407,6 +411,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
     set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
   } else {
     link_set_anywhere(&machine, &instruction->stack, from, false);
+    link_set_moving(&machine, &instruction->stack, from, -FAR, 2 * FAR);
     if (from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
   }

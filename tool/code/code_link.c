@@ -51,6 +51,27 @@ void link_set_anywhere(const struct link_machine *machine, struct code_stack *st
   link_set_memory(machine, stack, from, -FAR, 2 * FAR, is_read);
 }
 
+/* There may be another pointer to the frame then. */
+static void hand(const struct link_machine *machine, struct code_stack *stack, unsigned number) {
+  const bool is_frame = number == machine->frame;
+  if (link_base(machine, number) == CODE_NO_BASE)
+    return;
+  stack->handed = (uint8_t)link_base(machine, number);
+  stack->handed_offset = is_frame ? machine->callers_frame : 0;
+  stack->handed_size = is_frame ? 16 : 1;
+}
+
+void link_set_moving(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                     int32_t offset, int32_t size) {
+  if (link_base(machine, from) == CODE_NO_BASE)
+    return;
+  hand(machine, stack, from);
+  const int32_t end = stack->handed_offset + stack->handed_size;
+  const int32_t memory_end = offset + size;
+  stack->handed_offset = offset < stack->handed_offset ? offset : stack->handed_offset;
+  stack->handed_size = (memory_end > end ? memory_end : end) - stack->handed_offset;
+}
+
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
                   unsigned from, int32_t distance) {
   const enum code_stack_base base = link_base(machine, from);
@@ -76,16 +97,6 @@ static uint16_t preserved_of(const struct link_machine *machine, uint32_t regist
                     ((registers & machine->also) != 0) << (RUN + 1));
 }
 
-/* There may be another pointer to the frame then. */
-static void hand(const struct link_machine *machine, struct code_stack *stack, unsigned number) {
-  const bool is_frame = number == machine->frame;
-  if (link_base(machine, number) == CODE_NO_BASE)
-    return;
-  stack->handed = (uint8_t)link_base(machine, number);
-  stack->handed_offset = is_frame ? machine->callers_frame : 0;
-  stack->handed_size = is_frame ? 16 : 1;
-}
-
 void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
                     int32_t offset, bool is_load) {
   if (!is_load)
@@ -104,7 +115,8 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
  * memory, or to make one of the other. */
 static void set_handed(const struct link_machine *machine, struct code_instruction *instruction) {
   struct code_stack *stack = &instruction->stack;
-  if (instruction->kind != CODE_OTHER || stack->copy != CODE_NO_BASE || stack->growth != 0)
+  if (instruction->kind != CODE_OTHER || stack->copy != CODE_NO_BASE || stack->growth != 0 ||
+      stack->handed != CODE_NO_BASE)
     return;
   if (has(instruction->parts.reads, machine->frame) && stack->base != CODE_FRAME_POINTER)
     hand(machine, stack, machine->frame);

@@ -49,6 +49,11 @@ void link_set_memory(const struct link_machine *machine, struct code_stack *stac
 void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                        bool is_read);
 
+/* The same of an instruction that also gives the register an unresolved value: the memory counts as
+ * used by others. */
+void link_set_moving(const struct link_machine *machine, struct code_stack *stack, unsigned from,
+                     int32_t offset, int32_t size);
+
 /* Register `to` becomes `from` plus a constant. */
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
                   unsigned from, int32_t distance);
