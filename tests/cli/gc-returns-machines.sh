@@ -23,8 +23,9 @@ check_aarch64() {
   check kept "stored over, before it is saved by address" "b 2f; 1: str x0, [sp, #8]; $load; ret; 2: $save; b 1b"
   check kept "stored over by its address" "$save; add x9, sp, #8; str x0, [x9]; $load; ret"
   for way in 'st1 {v0.d}[0], [sp]' 'st1 {v0.2d-v3.2d}, [sp]' 'swp x0, x9, [sp]' 'cas x9, x0, [sp]' 'stlr x0, [sp]' 'stlxr w9, x0, [sp]' \
-    'stlur x0, [sp]' 'str x0, [sp, x2]' 'str w0, [sp, w2, uxtw]' 'strb w0, [sp, x2]' 'str q0, [sp, x2]' 'str z0, [sp]' 'st1d {z0.d}, p0, [sp]' 'stnp x0, x0, [sp]'; do
-    check kept "stored over: $way" ".arch armv8.5-a+sve+memtag; str x30, [sp, #-16]!; $way; ldr x30, [sp], #16; ret"
+    'stlur x0, [sp]' 'str x0, [sp, x2]' 'str w0, [sp, w2, uxtw]' 'strb w0, [sp, x2]' 'str q0, [sp, x2]' 'str z0, [sp]' 'st1d {z0.d}, p0, [sp]' 'stnp x0, x0, [sp]' \
+    'st1d {z0.d-z1.d}, pn8, [sp]' 'st1b {z0.b-z3.b}, pn8, [sp, x1]' 'stnt1d {z0.d, z8.d}, pn8, [sp]'; do
+    check kept "stored over: $way" ".arch armv9-a+sme2+memtag; str x30, [sp, #-16]!; $way; ldr x30, [sp], #16; ret"
   done
   for way in 'stlur x0, [sp, #16]' 'stgp x0, x0, [sp, #16]' 'sttr x0, [sp, #16]'; do
     check kept "stored over at a distance: $way" ".arch armv8.5-a+memtag; sub sp, sp, #32; str x30, [sp, #16]; $way; ldr x30, [sp, #16]; add sp, sp, #32; ret"

@@ -426,10 +426,12 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
   enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
   enum { TILE_MEMORY = 0xe0 >> 1, FIRST_SELECTOR = 12 }; /* LD1B ... ST1Q, LDR, STR of SME's ZA */
+  enum { STORES_SEVERAL_MASK = 0xfea00000, STORES_SEVERAL = 0xa0200000 }; /* of SME2 and SVE2.1 */
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
   instruction->parts.may_write = bit(to_of(word));
-  instruction->may_store = link_field(word, 29, 3) == STORES;
+  instruction->may_store =
+      link_field(word, 29, 3) == STORES || (word & STORES_SEVERAL_MASK) == STORES_SEVERAL;
   if (link_field(word, 25, 7) == TILE_MEMORY)
     instruction->parts.reads |= bit(FIRST_SELECTOR + (unsigned)link_field(word, 13, 2));
   if (adds_length && to_of(word) == SP)
