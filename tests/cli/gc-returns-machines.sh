@@ -31,12 +31,14 @@ check_aarch64() {
     check kept "stored over at a distance: $way" ".arch armv8.5-a+memtag; sub sp, sp, #32; str x30, [sp, #16]; $way; ldr x30, [sp, #16]; add sp, sp, #32; ret"
   done
   for way in 'mov x9, sp' 'adds x9, sp, #0' 'subs x9, sp, #0' 'add x9, sp, xzr' 'sub x9, sp, xzr' 'irg x9, sp' 'addg x9, sp, #0, #0' \
-    'addvl x9, sp, #0'; do
+    'addvl x9, sp, #0' 'mov z0.d, sp; fmov x9, d0' 'mov z0.d, p0/m, sp; fmov x9, d0'; do
     check kept "stored over by its address: $way" ".arch armv8.5-a+sve+memtag; str x30, [sp, #-16]!; $way; str x0, [x9]; ldr x30, [sp], #16; ret"
   done
   for way in 'orr x9, x29, x29' 'add x9, x29, xzr' 'adds x9, x29, #0' 'csel x9, x29, xzr, eq' 'str x29, [sp, #16]; ldr x9, [sp, #16]' \
-    'str x29, [x1]; ldr x9, [x1]'; do
-    check kept "stored over by the frame's address: $way" "stp x29, x30, [sp, #-32]!; mov x29, sp; $way; str x0, [x9, #8]; ldp x29, x30, [sp], #32; ret"
+    'str x29, [x1]; ldr x9, [x1]' 'mov z0.d, x29; fmov x9, d0' 'mov z0.d, p0/m, x29; fmov x9, d0' 'insr z0.d, x29; fmov x9, d0' \
+    'index z0.d, x29, #0; fmov x9, d0' 'index z0.d, #0, x29; mov x9, v0.d[1]' 'st64b x22, [x1]; ldr x9, [x1, #56]' \
+    'casp x0, x1, x28, x29, [x1]; ldr x9, [x1, #8]'; do
+    check kept "stored over by the frame's address: $way" ".arch armv9-a+ls64; stp x29, x30, [sp, #-32]!; mov x29, sp; $way; str x0, [x9, #8]; ldp x29, x30, [sp], #32; ret"
   done
   # An instruction that stores by a register also moves that.
   for way in 'add x29, sp, #0; str x0, [x29, #24]!' 'add x29, sp, #0; stp x0, x0, [x29, #16]!' 'add x29, sp, #24; str x0, [x29], #8' \

@@ -347,6 +347,7 @@ static void decode_atomic(uint32_t word, struct code_instruction *instruction) {
   const unsigned which = link_field(word, 12, 4);
   const bool is_large = link_field(word, 30, 2) == 3 && which > 8 && which != LDAPR;
   instruction->may_store = true;
+  instruction->parts.reads |= is_large ? (uint32_t)UINT8_MAX << to_of(word) : 0;
   set_memory(instruction, from_of(word), 0, is_large ? LARGE : 8, 0, false);
   instruction->parts.may_write =
       is_large ? (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word)) : bit(to_of(word));
@@ -393,14 +394,14 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
  * register), and may write to any of them. Their memory: without a distance; with one, for ordered
  * ones, and for tags of TAGGED bytes each; anywhere, for pairs and copies. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
-  enum { INDEXED = 2, LARGEST = 32, FAR = 1 << 16 };
+  enum { INDEXED = 2, LARGEST = 32, FAR = 1 << 16, CASP_MASK = 0xbfa07c00, CASP = 0x08207c00 };
   struct code_parts *parts = &instruction->parts;
   const bool is_vector = flag(word, 26), is_second = flag(word, 21);
   const unsigned from = from_of(word), mode = link_field(word, 10, 2);
   const int32_t distance = (int32_t)signed_field(word, 12, 9);
   const bool is_ordered = !is_second && (mode == 0 || (is_vector && mode == INDEXED));
   const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
-  parts->reads |= bit(other_of(word) + 1);
+  parts->reads |= bit(other_of(word) + 1) | ((word & CASP_MASK) == CASP ? bit(to_of(word) + 1) : 0);
   parts->may_write = parts->reads;
   instruction->may_store = true;
   if (link_field(word, 28, 2) != 1) {
@@ -421,6 +422,15 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
 
 /* ---- Vectors ---- */
 
+/* Whether an instruction of SVE's puts general registers into a vector. (DUP and CPY take the stack
+ * pointer, too.) */
+static bool fills_vector(uint32_t word, bool *may_be_stack) {
+  enum { DUP_MASK = 0xff3ffc00, DUP = 0x05203800, INSR = 0x05243800 };
+  enum { CPY_MASK = 0xff3fe000, CPY = 0x0528a000, INDEX_MASK = 0xff20f000, INDEX = 0x04204000 };
+  *may_be_stack = (word & DUP_MASK) == DUP || (word & CPY_MASK) == CPY;
+  return *may_be_stack || (word & DUP_MASK) == INSR || (word & INDEX_MASK) == INDEX;
+}
+
 /* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of
  * any size. */
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
@@ -429,6 +439,8 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   enum { STORES_SEVERAL_MASK = 0xfea00000, STORES_SEVERAL = 0xa0200000 }; /* of SME2 and SVE2.1 */
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
+  bool may_be_stack;
+  const bool is_filled = fills_vector(word, &may_be_stack);
   instruction->parts.may_write = bit(to_of(word));
   instruction->may_store =
       link_field(word, 29, 3) == STORES || (word & STORES_SEVERAL_MASK) == STORES_SEVERAL;
@@ -436,11 +448,12 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
     instruction->parts.reads |= bit(FIRST_SELECTOR + (unsigned)link_field(word, 13, 2));
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
-  else if (adds_length && other_of(word) == SP)
+  else if ((adds_length && other_of(word) == SP) || (may_be_stack && from_of(word) == SP))
     link_set_address(&machine, stack, SP, 0);
   else if (instruction->may_store)
     link_set_anywhere(&machine, stack, from_of(word), false);
-  else if ((instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
+  else if (!is_filled &&
+           (instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
     set_memory(instruction, FRAME, 0, 0, 0, true);
 }
 
