@@ -151,6 +151,9 @@ check_riscv64() {
   check dropped "saved registers" "addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); addi s0, sp, 32; mv s1, a0; call helper; mv a0, s1
     ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); addi sp, sp, 32; ret"
   check dropped "a stack that grows" "$save; sd s0, 0(sp); addi s0, sp, 16; sub sp, sp, a0; call helper; addi sp, s0, -16; ld s0, 0(sp); $load; ret"
+  check dropped "a frame, and vectors and numbers of its register's number" ".option arch, +v; $save; sd s0, 0(sp); addi s0, sp, 16; fadd.d fs0, fs0, fs0
+    fcvt.w.d a0, fs0; vsetivli zero, 8, e8, m1, ta, ma; vadd.vv v8, v8, v1; vadd.vi v8, v8, 1; ld s0, 0(sp); $load; ret"
+  check kept "a frame's address in a vector" ".option arch, +v; $save; sd s0, 0(sp); addi s0, sp, 16; vmv.v.x v0, s0; ld s0, 0(sp); $load; ret"
   check dropped "a large frame" "$save; lui a1, 1; addiw a1, a1, -512; sub sp, sp, a1; sd a0, 8(sp); call helper; lui a1, 1; addiw a1, a1, -512; add sp, sp, a1; $load; ret"
   check dropped "saved on one of two ways" "beqz a0, 1f; $save; call helper; $load; 1: ret"
   check dropped "two returns" "$save; beqz a0, 1f; call helper; $load; ret; 1: li a0, 1; $load; ret"

@@ -71,15 +71,18 @@ enum operation {
   INVALID,
 };
 
+enum { LENGTHS = 7 }; /* VECTOR: the function that sets the length */
+
 /* The fields of an instruction, long or short. */
 struct fields {
   enum operation operation;
   uint8_t function; /* funct3: of loads and stores, the size; of additions, 0 */
   uint8_t to, first, second;
-  bool is_sum;      /* REGISTERS: it adds; with a shift, too */
-  bool is_subtract; /* REGISTERS */
-  bool is_vector;   /* LOAD_FP, STORE_FP: of vectors */
-  bool is_general;  /* FLOAT, VECTOR: `to` may be a general register */
+  bool is_sum;                /* REGISTERS: it adds; with a shift, too */
+  bool is_subtract;           /* REGISTERS */
+  bool is_vector;             /* LOAD_FP, STORE_FP: of vectors */
+  bool is_general;            /* FLOAT, VECTOR: `to` may be a general register, */
+  bool has_first, has_second; /* and these are */
   int64_t constant;
 };
 
@@ -124,11 +127,27 @@ static bool has_general_result(uint32_t word, enum operation operation) {
     FLOATS = 1 << 0x00 | 1 << 0x01 | 1 << 0x02 | 1 << 0x03 | 1 << 0x04 | 1 << 0x05 | 1 << 0x08 |
              1 << 0x0b | 1 << 0x1a | 1 << 0x1e
   };
-  enum { MASKS = 2, LENGTHS = 7, ELEMENTS = 0x10 };
+  enum { MASKS = 2, ELEMENTS = 0x10 };
   const unsigned function = link_field(word, 12, 3);
   if (operation == FLOAT)
     return ((uint32_t)FLOATS >> link_field(word, 27, 5) & 1) == 0;
   return function == LENGTHS || (function == MASKS && link_field(word, 26, 6) == ELEMENTS);
+}
+
+/* Whether `first` is a general register: of floating-point numbers, in conversions and moves from one
+ * and all unlisted instructions; of vectors, with a scalar operand or a length. */
+static bool has_general_operand(uint32_t word, enum operation operation) {
+  enum {
+    FLOATS = 1 << 0x14 | 1 << 0x18 | 1 << 0x1c
+  }; /* comparisons, and from a number with a point */
+  enum { SCALAR = 4, SCALAR_MASKS = 6, CONSTANT_LENGTH = 3 };
+  const unsigned function = link_field(word, 12, 3);
+  if (operation == FLOAT)
+    return has_general_result(word, operation)
+               ? ((uint32_t)FLOATS >> link_field(word, 27, 5) & 1) == 0
+               : link_field(word, 27, 5) == 0x1a || link_field(word, 27, 5) == 0x1e;
+  return function == SCALAR || function == SCALAR_MASKS ||
+         (function == LENGTHS && link_field(word, 30, 2) != CONSTANT_LENGTH);
 }
 
 static struct fields read_long(uint32_t word) {
@@ -142,6 +161,8 @@ static struct fields read_long(uint32_t word) {
   fields.is_subtract = link_field(word, 25, 7) == 0x20 && fields.function == 0;
   fields.is_vector = fields.function == 0 || fields.function > 4;
   fields.is_general = has_general_result(word, fields.operation);
+  fields.has_first = has_general_operand(word, fields.operation);
+  fields.has_second = fields.function == LENGTHS && link_field(word, 30, 2) == 2; /* VSETVL */
   return fields;
 }
 
@@ -451,6 +472,8 @@ static void decode_add(struct code_instruction *instruction, const struct fields
 }
 
 static void decode_vector(struct code_instruction *instruction, const struct fields *fields) {
+  instruction->parts.reads =
+      (fields->has_first ? bit(fields->first) : 0) | (fields->has_second ? bit(fields->second) : 0);
   instruction->parts.may_write = fields->is_general ? bit(fields->to) : 0;
 }
 
@@ -481,8 +504,8 @@ static const struct {
     [MULTIPLY_1] = {0, 0, decode_nothing},
     [MULTIPLY_2] = {0, 0, decode_nothing},
     [MULTIPLY_3] = {0, 0, decode_nothing},
-    [FLOAT] = {FIRST, 0, decode_vector},
-    [VECTOR] = {FIRST | SECOND, 0, decode_vector},
+    [FLOAT] = {0, 0, decode_vector},
+    [VECTOR] = {0, 0, decode_vector},
     [BRANCH] = {FIRST | SECOND, 0, decode_jump},
     [JUMP_REGISTER] = {FIRST, TO, decode_jump_register},
     [JUMP] = {0, TO, decode_jump},
