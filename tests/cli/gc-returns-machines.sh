@@ -70,6 +70,8 @@ check_aarch64() {
   check dropped "saved registers" "stp x29, x30, [sp, #-32]!; mov x29, sp; str x19, [sp, #16]; mov x19, x0; bl helper; mov x0, x19
     ldr x19, [sp, #16]; ldp x29, x30, [sp], #32; ret"
   check dropped "a stack that grows" "$save; mov x29, sp; sub sp, sp, x0; bl helper; mov sp, x29; $load; ret"
+  check dropped "a frame, and distances and vectors of its register's number" ".arch armv9-a+memtag; $save; mov x29, sp; stlur x0, [x1, #-40]; stlur x0, [x1, #-24]
+    stg x1, [x1, #-640]; add z0.d, z29.d, z30.d; ld1d {z0.d}, p0/z, [x1, z29.d]; $load; ret"
   check dropped "a large frame" "$save; sub sp, sp, #1, lsl #12; str x0, [sp, #8]; bl helper; add sp, sp, #1, lsl #12; $load; ret"
   check dropped "saved on one of two ways" "cbz x0, 1f; $save; bl helper; $load; 1: ret"
   check dropped "two returns" "$save; cbz x0, 1f; bl helper; $load; ret; 1: mov x0, #1; $load; ret"

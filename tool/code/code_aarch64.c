@@ -399,16 +399,20 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   const bool is_vector = flag(word, 26), is_second = flag(word, 21);
   const unsigned from = from_of(word), mode = link_field(word, 10, 2);
   const int32_t distance = (int32_t)signed_field(word, 12, 9);
-  const bool is_ordered = !is_second && (mode == 0 || (is_vector && mode == INDEXED));
-  const bool has_tags = is_second && !is_vector && link_field(word, 30, 2) == 3;
+  const bool is_plain = link_field(word, 28, 2) != 1;
+  const bool is_ordered = !is_plain && !is_second && (mode == 0 || (is_vector && mode == INDEXED));
+  const bool has_tags =
+      !is_plain && is_second && !is_vector && link_field(word, 30, 2) == 3 && mode % 2 == 0;
   parts->reads |= bit(other_of(word) + 1) | ((word & CASP_MASK) == CASP ? bit(to_of(word) + 1) : 0);
+  if (is_ordered || has_tags) /* the others are parts of the distance */
+    parts->reads = (is_vector ? 0 : bit(to_of(word))) | bit(from);
   parts->may_write = parts->reads;
   instruction->may_store = true;
-  if (link_field(word, 28, 2) != 1) {
+  if (is_plain) {
     set_memory(instruction, from, 0, 16, 0, false);
   } else if (is_ordered) {
     set_memory(instruction, from, distance, 16, 0, link_field(word, 22, is_vector ? 1 : 2) != 0);
-  } else if (has_tags && mode % 2 == 0) {
+  } else if (has_tags) {
     set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
   } else {
     link_set_anywhere(&machine, &instruction->stack, from, false);
@@ -442,6 +446,8 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   bool may_be_stack;
   const bool is_filled = fills_vector(word, &may_be_stack);
   instruction->parts.may_write = bit(to_of(word));
+  if (!is_filled && !adds_length) /* an address, or a vector */
+    instruction->parts.reads &= ~bit(LINK);
   instruction->may_store =
       link_field(word, 29, 3) == STORES || (word & STORES_SEVERAL_MASK) == STORES_SEVERAL;
   if (link_field(word, 25, 7) == TILE_MEMORY)
@@ -476,8 +482,8 @@ static const struct {
     /* Branches, exceptions and system instructions */
     {0x7c000000, 0x14000000, CODE_JUMP, 0, 0, decode_far},          /* B, BL */
     {0xff000000, 0x54000000, CODE_BRANCH, 0, 0, decode_branch},     /* B.cond, BC.cond */
-    {0x7e000000, 0x34000000, CODE_BRANCH, T | O, 0, decode_branch}, /* CBZ, CBNZ */
-    {0x7e000000, 0x36000000, CODE_BRANCH, T | O, 0, decode_branch}, /* TBZ, TBNZ */
+    {0x7e000000, 0x34000000, CODE_BRANCH, T, 0, decode_branch},     /* CBZ, CBNZ */
+    {0x7e000000, 0x36000000, CODE_BRANCH, T, 0, decode_branch},     /* TBZ, TBNZ */
     {0x7e000000, 0x74000000, CODE_BRANCH, T | O, 0, decode_branch}, /* CBcc */
     {0xfeffffe0, 0xd65f03c0, CODE_RETURN, 0, 0, NULL},
     {0xfefff800, 0xd65f0800, CODE_RETURN, 0, 0, NULL}, /* RETAA, RETAB */
