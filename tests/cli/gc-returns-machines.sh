@@ -64,6 +64,11 @@ check_aarch64() {
   check kept "by the frame's address" "$save; mov x29, sp; mov x0, x29; bl helper; $load; ret"
   check kept "its caller's, by the caller's frame pointer" "$save; mov x29, sp; bl writes; $load; ret; .type writes, @function; writes: str x0, [x29, #8]; ret"
   check kept "its caller's, by the frame pointer" "$save; mov x29, sp; ldr x9, [x29]; str x0, [x9, #8]; $load; ret"
+  for way in 'mov x9, x29; str x0, [x9, #8]' 'str x0, [x29, #8]!' 'stp x0, x0, [x29], #16' 'st1 {v0.2d}, [x29], #16' 'cpyfp [x29]!, [x1]!, x2!' \
+    'ldr x9, [sp]; str x0, [x9, #8]' 'mov x29, sp; ldp x9, x10, [x29]; str x0, [x9, #8]' 'mov x29, sp; ldr x29, [x29]; str x0, [x29, #8]'; do
+    check kept "its caller's, by the caller's frame pointer: $way" ".arch armv8.8-a; $save; mov x29, sp; bl writes; $load; ret; .p2align 4; .type writes, @function
+      writes: cbz x1, 1f; 1: $save; $way; $load; ret"
+  done
   check dropped "its arguments' addresses" "$save; add x0, sp, #16; ldr x1, [sp, #24]; bl helper; $load; ret"
   check dropped "a leaf" 'add x0, x0, #1; ret'
   check dropped "a tail call" 'b helper'
@@ -143,6 +148,10 @@ check_riscv64() {
   check kept "by the frame's address" "$save; sd s0, 0(sp); addi s0, sp, 16; mv a0, s0; call helper; ld s0, 0(sp); $load; ret"
   check kept "its caller's, by the caller's frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function; writes: sd a0, -8(s0); ret"
   check kept "its caller's, by the frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; ld t1, -16(s0); sd a0, -8(t1); ld s0, 0(sp); $load; ret"
+  for way in 'mv t1, s0; sd a0, -8(t1)' 'ld t1, 0(sp); sd a0, -8(t1)' 'addi s0, sp, 16; ld s0, -16(s0); sd a0, -8(s0)' 'ld sp, 0(sp); sd a0, -8(sp); addi sp, s0, -16'; do
+    check kept "its caller's, by the caller's frame pointer: $way" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function
+      writes: beqz a1, 1f; 1: $save; sd s0, 0(sp); $way; ld s0, 0(sp); $load; ret"
+  done
   check dropped "its arguments' addresses" "$save; addi a0, sp, 16; ld a1, 24(sp); call helper; $load; ret"
   check kept "on one of two ways" 'beqz a1, 1f; mv ra, a0; 1: ret'
   check kept "after a jump back" 'j 2f; 1: ret; 2: mv ra, a0; j 1b'

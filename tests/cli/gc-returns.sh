@@ -103,7 +103,9 @@ for handed in 'mov %rbp, (%rdi)' 'push %rbp; pop %rax; xchg %rax, (%rdi)' 'xchg 
 done
 check kept "its caller's, by the frame pointer" 'push %rbp; mov %rsp, %rbp; call writes; pop %rbp; ret; .type writes, @function
   writes: push %rbp; mov %rsp, %rbp; lea hidden(%rip), %rax; mov (%rbp), %rcx; mov %rax, 8(%rcx); pop %rbp; ret'
-for store in 'mov %rax, 8(%rbp)' 'mov %rax, (%rbp)' 'xchg %rax, 8(%rbp)'; do
+for store in 'mov %rax, 8(%rbp)' 'mov %rax, (%rbp)' 'xchg %rax, 8(%rbp)' 'mov %rax, 8(%rbp,%rdi)' 'mov %rbp, %rcx; mov %rax, 8(%rcx)' \
+  'lea 8(%rbp), %rcx; mov %rax, (%rcx)' 'mov %rbp, (%rdi); mov (%rdi), %rcx; mov %rax, 8(%rcx)' 'push %rbp; mov (%rsp), %rcx; mov %rax, 8(%rcx); pop %rbp' \
+  'push %rbp; pop %rcx; mov %rax, 8(%rcx)' 'push %rbp; mov %rsp, %rbp; mov (%rbp), %rbp; mov %rax, 8(%rbp); pop %rcx'; do
   check kept "its caller's, by the caller's frame pointer: $store" "push %rbp; mov %rsp, %rbp; call writes; leave; ret; .type writes, @function; writes: lea hidden(%rip), %rax; $store; ret"
 done
 check dropped "a variable of its caller's" 'push %rbp; mov %rsp, %rbp; sub $16, %rsp; call writes; leave; ret; .type writes, @function; writes: mov %rax, -8(%rbp); mov 8(%rbp), %rax; ret'
@@ -113,6 +115,7 @@ for read in 'movq (%rbp), %xmm0; movq %xmm0, %rcx' 'xor %ecx, %ecx; add (%rbp), 
 done
 check kept "by 32 bytes at a distance that is given in units" 'sub $56, %rsp; vmovups %ymm16, 32(%rsp); add $56, %rsp; ret'
 
+check dropped "the frame pointer set to 0" 'xor %ebp, %ebp; sub %rbp, %rbp; hlt'
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
   mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'
 check dropped "a frame and an alloca" 'push %rbp; mov %rsp, %rbp; push %rbx; push %rax; sub %rdi, %rsp; and $-32, %rsp; mov %rdi, (%rsp)

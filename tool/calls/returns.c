@@ -143,14 +143,17 @@ static void judge_memory(struct returns *returns, uint64_t at, const struct stat
 }
 
 /* Whether an instruction stores something by the caller's frame pointer, over its frame pointer or
- * return address. */
-static bool stores_in_caller(const struct returns *returns, const struct state *before,
-                             const struct code_stack *stack) {
+ * return address; or may let others do so: it makes more of this pointer than to save it. */
+static bool uses_caller(const struct returns *returns, const struct state *before,
+                        const struct code_stack *stack) {
   const int64_t from = returns->builder->architecture->callers_frame;
   const bool has_callers = !before->frame.is_known && (before->own >> KEPT_FRAME & 1) != 0;
-  return has_callers && stack->base == CODE_FRAME_POINTER && !stack->is_read &&
-         !stack->is_address && stack->offset < from + 2 * WORD &&
-         from < (int64_t)stack->offset + stack->size;
+  const bool is_saved = stack->base == CODE_STACK_POINTER &&
+                        ((stack->saves[0] | stack->saves[1]) & CODE_PRESERVED_FRAME) != 0;
+  const bool is_used = stack->base == CODE_FRAME_POINTER && !stack->is_read &&
+                       stack->offset < from + 2 * WORD &&
+                       from < (int64_t)stack->offset + stack->size;
+  return has_callers && (is_used || (stack->handed == CODE_FRAME_POINTER && !is_saved));
 }
 
 /* Whether others may write to the return address, or to the caller's frame pointer. */
@@ -420,7 +423,7 @@ static void judge(void *context, const struct unit_step *step, const struct stat
   struct returns *returns = context;
   if (!step->is_idle)
     judge_memory(returns, step->address, before, after, uses);
-  if (stores_in_caller(returns, before, &unit_form(returns->unit, step)->stack))
+  if (uses->reads_frame || uses_caller(returns, before, &unit_form(returns->unit, step)->stack))
     add_odd(returns, step->address);
   if (step->kind == CODE_RETURN)
     judge_return(returns, step->address, after);

@@ -63,7 +63,8 @@ enum code_link {
 
 struct code_stack {
   int32_t growth;   /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
-  int32_t offset;   /* of the memory that is used, from a register after the instruction */
+  int32_t offset;   /* of the memory that is used, from a register after the instruction; from that
+                     * before it, if it becomes something else */
   int32_t size;     /* of that memory, in bytes */
   uint8_t base;     /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
   uint8_t copy;     /* enum code_stack_base: the source of the other register of the two */

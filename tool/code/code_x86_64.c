@@ -360,6 +360,8 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
   const enum code_stack_base base = memory_base(operation);
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = distance_of(operation);
   const int to = register_of(&operation->operands[0]);
+  const bool loads_stack =
+      raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(operation, RSP); /* pop %rsp, pop (%rsp) */
   if (moves_by_less(operation)) {
     stack->growth = CODE_STACK_LOST;
     stack->loses_frame = true;
@@ -380,9 +382,8 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
     if (base != CODE_NO_BASE)
       set_operands(operation, stack);
     else
-      set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
-    stack->growth =
-        raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(operation, RSP) ? CODE_STACK_LOST : -8;
+      set_memory(stack, CODE_STACK_POINTER, loads_stack ? 0 : -8, 8, true);
+    stack->growth = loads_stack ? CODE_STACK_LOST : -8;
     return;
   case ZYDIS_MNEMONIC_LEAVE:
     set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
@@ -441,6 +442,12 @@ static bool hands(const struct operation *operation, int number) {
   case ZYDIS_MNEMONIC_TEST:
   case ZYDIS_MNEMONIC_POP:
     return false;
+  case ZYDIS_MNEMONIC_XOR:
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_SBB:
+    if (register_of(&operands[0]) == register_of(&operands[1]))
+      return false; /* the result is independent of the register */
+    break;
   default:
     break;
   }

@@ -75,12 +75,17 @@ static void move_pointers(struct state *state, const struct code_stack *use) {
     state->frame = moved(state->stack, use->copy_offset);
   else if (use->copy == CODE_FRAME_POINTER)
     state->stack = moved(state->frame, use->copy_offset);
-  else if (use->growth == CODE_STACK_LOST)
-    state->stack = (struct state_pointer){.is_foreign = true};
-  else
+  else if (use->growth != CODE_STACK_LOST)
     state->stack = moved(state->stack, -(int64_t)use->growth);
+}
+
+/* A register that becomes something else is used first: perhaps to load itself. */
+static void lose_bases(struct state *state, const struct code_stack *use) {
+  const struct state_pointer lost = {.is_foreign = true};
+  if (use->growth == CODE_STACK_LOST && use->copy == CODE_NO_BASE)
+    state->stack = lost;
   if (use->loses_frame)
-    state->frame = (struct state_pointer){.is_foreign = true};
+    state->frame = lost;
 }
 
 /* ---- Memory ---- */
@@ -204,6 +209,16 @@ static void follow_link(struct state *state, const struct code_architecture *arc
 
 /* ---- Instructions ---- */
 
+/* Whether the caller's frame pointer is read where it is saved, and not only loaded into its register. */
+static bool reads_frame(const struct state *state, const struct code_stack *stack,
+                        const struct state_use *use) {
+  const int64_t word = (state->places[KEPT_FRAME] - use->at) / WORD;
+  if (!use->is_known || !use->is_read || !overlaps(state, KEPT_FRAME, use))
+    return false;
+  return word < 0 || word >= CODE_WORDS || use->at + word * WORD != state->places[KEPT_FRAME] ||
+         (stack->loads[word] & CODE_PRESERVED_FRAME) == 0;
+}
+
 /* Whether an instruction changes at most the callee-saved registers, and uses nothing. */
 static bool is_apart(const struct code_architecture *architecture,
                      const struct code_instruction *instruction) {
@@ -238,11 +253,13 @@ struct state_uses state_follow(struct state *state, const struct code_architectu
   uses.reads_return = uses.reads_return_surely = uses.memory.is_known && stack->is_read &&
                                                  stack->link != CODE_LINK_LOADED &&
                                                  overlaps(state, KEPT_LINK, &uses.memory);
+  uses.reads_frame = reads_frame(state, stack, &uses.memory);
   follow_registers(state, stack, &uses.memory);
   if (architecture->has_link)
     follow_link(state, architecture, instruction, &uses);
-  else if (stack->growth > 0 && stack->is_read)
+  else if (stack->growth > 0 && stack->growth != CODE_STACK_LOST && stack->is_read)
     push_read(state, stack, &uses.memory);
+  lose_bases(state, stack);
   if (instruction->kind == CODE_CALL) {
     lose_below(state);
     state->stack.is_sure = false;

@@ -62,6 +62,7 @@ struct state_uses {
   struct state_use memory, handed; /* `handed`: others may use it */
   bool reads_return;               /* something else than a return, or a store that saves it */
   bool reads_return_surely;        /* at a depth that is certain */
+  bool reads_frame;                /* the caller's frame pointer, but to restore it */
 };
 
 /* At the start of a function. */
