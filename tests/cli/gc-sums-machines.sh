@@ -40,6 +40,9 @@ check_aarch64() {
   check kept "of a table's entry" "$name; adrp x1, offset; add x1, x1, :lo12:offset; ldrsw x1, [x1, x2, lsl #2]; add x0, x0, x1; ret"
   check kept "plus a constant" "adr x0, helper; add x0, x0, #16; ret"
   check kept "scaled" "$name; add x0, x0, x1, lsl #4; ret"
+  for index in 'add x0, x30, #64' 'mov x0, x30; add x0, x0, #64' 'orr x0, x30, #64' 'csel x0, x30, x1, eq; add x0, x0, #64' 'str x30, [x1]; ldr x0, [x1]; add x0, x0, #64'; do
+    check kept "of its return address: $index" "$index; ret"
+  done
   check kept "an address in several parts" "adrp x0, hidden+4096; sub x0, x0, #4096; add x0, x0, :lo12:hidden; ret"
   check kept "kept on the stack" "$name; sub sp, sp, #16; str x0, [sp, #8]; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
   check kept "kept on the stack as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldr x0, [sp, #8]; add x0, x0, x1; add sp, sp, #16; ret"
@@ -137,6 +140,8 @@ check_riscv64() {
   check kept "a difference" "$name; $offset; sub a0, a0, a1; ret"
   check kept "of a table's entry" "$name; lla a1, offset; slli a2, a2, 2; add a1, a1, a2; lw a1, 0(a1); add a0, a0, a1; ret"
   check kept "plus a constant" "$name; addi a0, a0, 16; ret"
+  check kept "of its return address" 'addi a0, ra, 64; ret'
+  check kept "of its return address, copied" 'mv a0, ra; addi a0, a0, 64; ret'
   check kept "its own address, by a jump" "jal t1, 1f; 1: addi a0, t1, 64; ret"
   check kept "its own address, by a jump with a register" "lla a1, 1f; jalr a0, 0(a1); 1: addi a0, a0, 64; ret"
   check_called kept "a distance from another place" "$call" "lla a0, place; lw a1, far; add a0, a0, a1; ret; .data; place: .quad 1

@@ -421,7 +421,7 @@ static void judge_end(struct returns *returns, const struct state *state) {
 static void judge(void *context, const struct unit_step *step, const struct state *before,
                   const struct state *after, const struct state_uses *uses) {
   struct returns *returns = context;
-  if (!step->is_idle)
+  if (!step->is_idle || before->link_copies != 0)
     judge_memory(returns, step->address, before, after, uses);
   if (uses->reads_frame || uses_caller(returns, before, &unit_form(returns->unit, step)->stack))
     add_odd(returns, step->address);

@@ -205,6 +205,8 @@ static void follow_link(struct state *state, const struct code_architecture *arc
   default:
     break;
   }
+  uses->reads_return_surely |=
+      uses->reads_return && instruction->kind == CODE_OTHER && stack->link != CODE_LINK_SAVED;
 }
 
 /* ---- Instructions ---- */
