@@ -12,6 +12,10 @@ check() { # kept|dropped NAME CODE: no_call's
 check_aarch64() {
   local save='stp x29, x30, [sp, #-16]!' load='ldp x29, x30, [sp], #16' way
   check kept "another one, after a debugger's trap" 'str x0, [sp, #-16]!; brk #0xf000; ldr x30, [sp], #16; ret'
+  for way in 0 22 0xf000; do
+    check kept "stored over, before a debugger's trap, $way" "$save; cbz x0, 1f; str x0, [sp, #8]; brk #$way; 1: $load; ret"
+  done
+  check dropped "stored over, before a compiler's trap" "$save; cbz x0, 1f; str x0, [sp, #8]; brk #1; 1: $load; ret"
   check kept "another one" 'mov x30, x0; ret'
   check kept "a sum" 'add x30, x30, #64; ret'
   check kept "by a register" 'mov x9, x30; add x9, x9, #64; br x9'

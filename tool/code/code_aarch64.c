@@ -92,8 +92,10 @@ static void decode_hint(uint32_t word, struct code_instruction *instruction) {
 }
 
 static void decode_exception(uint32_t word, struct code_instruction *instruction) {
-  enum { SVC = 0xd4000001, SVC_MASK = 0xffe0001f, DEBUG_TRAP = 0xd43e0000 /* BRK #0xf000 */ };
-  instruction->is_break = word == DEBUG_TRAP; /* LLVM's llvm.debugtrap */
+  enum { SVC = 0xd4000001, SVC_MASK = 0xffe0001f };
+  /* BRK #0xf000 is LLVM's llvm.debugtrap, and programs have #0 and #22. Compilers' other traps have
+   * other numbers. */
+  instruction->is_break = word == 0xd43e0000 || word == 0xd4200000 || word == 0xd42002c0;
   instruction->is_system = (word & SVC_MASK) == SVC;
   instruction->parts.may_write = bit(0); /* a system call's result */
 }
