@@ -16,7 +16,8 @@ static bool read_raw(struct subject *subject, struct problem *problem) {
   if (load_find(&subject->raw_image, &options, &loaded, problem) != LOAD_RAW)
     return problem_set(problem, "no raw stack maps");
   subject->raw_size = loaded.raw->header.sh_size;
-  return load_section(&subject->raw_image, loaded.raw, &subject->raw, problem);
+  subject->raw = load_section(&subject->raw_image, loaded.raw, &subject->raw_copy, problem);
+  return subject->raw != NULL;
 }
 
 static int compare_slots(const void *a, const void *b) {
@@ -147,7 +148,7 @@ bool subject_open(struct subject *subject, const char *raw_path, const char *pac
 }
 
 void subject_close(struct subject *subject) {
-  free(subject->raw);
+  free(subject->raw_copy);
   free(subject->sites);
   free(subject->pairs);
   free(subject->slots);

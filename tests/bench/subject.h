@@ -28,7 +28,8 @@ struct site {
 struct subject {
   struct image raw_image, packed_image;
   struct section_bytes packed;
-  uint8_t *raw; /* the raw section, with the linked file's addresses */
+  const uint8_t *raw; /* the raw section, with the linked file's addresses */
+  uint8_t *raw_copy;
   size_t raw_size;
   struct site *sites; /* by address; those whose address only one record has */
   size_t site_count;

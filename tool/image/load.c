@@ -145,31 +145,33 @@ static bool table_problem(const struct safepoints *table, const char *where,
                      table->error_position);
 }
 
-bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
-                  struct problem *problem) {
+const uint8_t *load_section(const struct image *image, const struct image_section *section,
+                            uint8_t **copy, struct problem *problem) {
   const Elf64_Shdr *header = &section->header;
+  const uint8_t *bytes = image->bytes + header->sh_offset;
   uint32_t unknown;
-  *bytes = malloc(header->sh_size + 1);
-  memcpy(*bytes, image->bytes + header->sh_offset, header->sh_size);
-  if (elf_image_relocate(&image->elf_image, header, *bytes, &unknown))
-    return true;
+  *copy = NULL;
+  if (!elf_image_is_relocated(&image->elf_image, header))
+    return bytes;
+  *copy = malloc(header->sh_size + 1);
+  memcpy(*copy, bytes, header->sh_size);
+  if (elf_image_relocate(&image->elf_image, header, *copy, &unknown))
+    return *copy;
   if (unknown == 0)
     problem_set(problem, "the dynamic relocations can't be read, in section %s", section->name);
   problem_set(problem, "a relocation of type %" PRIu32 " in section %s", unknown, section->name);
-  free(*bytes);
-  *bytes = NULL;
-  return false;
+  return NULL;
 }
 
 static bool read_section(const struct image *image, const struct image_section *section,
                          const struct statepoint_signs *signs, struct safepoints *table,
                          struct problem *problem) {
-  uint8_t *bytes;
-  if (!load_section(image, section, &bytes, problem))
-    return false;
-  const bool ok = safepoints_add_v3(table, bytes, section->header.sh_size, signs) ||
-                  table_problem(table, section->name, problem);
-  free(bytes);
+  uint8_t *copy;
+  const uint8_t *bytes = load_section(image, section, &copy, problem);
+  const bool ok =
+      bytes != NULL && (safepoints_add_v3(table, bytes, section->header.sh_size, signs) ||
+                        table_problem(table, section->name, problem));
+  free(copy);
   return ok;
 }
 

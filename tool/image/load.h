@@ -69,8 +69,9 @@ bool program_open(struct program *program, const char *path, const struct load_o
                   struct problem *problem);
 void program_close(struct program *program);
 
-/* A relocated copy of a section with raw stack maps: to be freed; NULL on failure. */
-bool load_section(const struct image *image, const struct image_section *section, uint8_t **bytes,
-                  struct problem *problem);
+/* The relocated bytes of a section with raw stack maps: in *copy, which is to be freed, if they
+ * differ from the image's. NULL on failure. */
+const uint8_t *load_section(const struct image *image, const struct image_section *section,
+                            uint8_t **copy, struct problem *problem);
 
 #endif

@@ -102,12 +102,13 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
   sizes_open(sizes, loaded->table.function_count);
   for (size_t i = 1; i < image->section_count && ok; i++) {
     const struct image_section *section = &image->sections[i];
-    uint8_t *bytes;
+    uint8_t *copy;
     if (strcmp(section->name, loaded->raw->name) != 0)
       continue;
-    ok = load_section(image, section, &bytes, problem) &&
+    const uint8_t *bytes = load_section(image, section, &copy, problem);
+    ok = bytes != NULL &&
          divide_section(sizes, &loaded->table, bytes, section->header.sh_size, problem);
-    free(bytes);
+    free(copy);
   }
   sum_up(sizes, loaded->raw_size);
   if (!ok)
