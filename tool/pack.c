@@ -73,6 +73,7 @@ struct packing {
   struct plan plan;          /* encode_table: of the new file */
   uint8_t *result;           /* rewrite_file: plan.file_size bytes; owned */
   struct message message;    /* sum_up; it is printed when the file is written */
+  bool lacks_library;        /* sum_up; warn says so */
   bool is_done;              /* the passes end early */
   struct timespec start;
 };
@@ -240,11 +241,14 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* With --quiet, as from stackpack-ld and build systems, this is a warning. */
+/* Leaves a file alone that would grow. With --quiet, as from stackpack-ld and build systems, that is
+ * a warning. */
 static bool leave_growing(struct packing *packing, struct problem *problem) {
   const size_t before = packing->image->size, after = packing->plan.file_size;
   const char *cramped = packing->plan.cramped.text;
   char why[SUMMARY_WHY_SIZE];
+  if (after <= before || packing->options->always)
+    return true;
   snprintf(why, sizeof why,
            "not packed, as the file would grow from %zu to %zu bytes; --always packs it all the "
            "same%s%s",
@@ -254,10 +258,30 @@ static bool leave_growing(struct packing *packing, struct problem *problem) {
   return leave_alone(packing, why, problem);
 }
 
-/* Makes the new file, in memory. A file that would grow is left alone. */
+/* Puts the result into words. */
+static bool sum_up(struct packing *packing, struct problem *problem) {
+  const struct loaded *loaded = &packing->loaded;
+  const struct summary summary = {
+      .path = packing->path,
+      .table = &loaded->table,
+      .raw_size = loaded->raw->header.sh_size,
+      .packed_size = packing->table_size,
+      .file_before = packing->image->size,
+      .file_after = packing->plan.file_size,
+      .dropped = packing->drop.dropped,
+      .left_out = loaded->entries.left_out_count,
+      .conflicts = loaded->entries.conflict_count,
+      .is_dry_run = packing->options->dry_run,
+      .raw_reader = packing->raw_reader.text[0] != 0 ? packing->raw_reader.text : NULL,
+  };
+  packing->lacks_library =
+      packing->options->reader == READER_HERE && !raw_names_has_library(packing->image);
+  return say(packing, &summary, problem);
+}
+
+/* Makes the new file, in memory. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
-  if (packing->plan.file_size > packing->image->size && !packing->options->always)
-    return leave_growing(packing, problem);
+  (void)problem;
   packing->result = rewrite(&packing->plan, packing->table);
   return true;
 }
@@ -296,25 +320,6 @@ static bool check_file(struct packing *packing, struct problem *problem) {
   return ok;
 }
 
-/* Puts the result into words. */
-static bool sum_up(struct packing *packing, struct problem *problem) {
-  const struct loaded *loaded = &packing->loaded;
-  const struct summary summary = {
-      .path = packing->path,
-      .table = &loaded->table,
-      .raw_size = loaded->raw->header.sh_size,
-      .packed_size = packing->table_size,
-      .file_before = packing->image->size,
-      .file_after = packing->plan.file_size,
-      .dropped = packing->drop.dropped,
-      .left_out = loaded->entries.left_out_count,
-      .conflicts = loaded->entries.conflict_count,
-      .is_dry_run = packing->options->dry_run,
-      .raw_reader = packing->raw_reader.text[0] != 0 ? packing->raw_reader.text : NULL,
-  };
-  return say(packing, &summary, problem);
-}
-
 /* Writes the new file, and the raw stack maps, if they are to be kept: both, or neither. */
 static bool write_files(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
@@ -348,7 +353,7 @@ static bool warn(struct packing *packing, struct problem *problem) {
                  "%" PRIu32 " record%s may be of a statepoint or of a stack map: kept as a stack "
                  "map's; --statepoints=ID,... or a note in the program says which",
                  doubtful, plural(doubtful));
-  if (packing->options->reader == READER_HERE && !raw_names_has_library(packing->image))
+  if (packing->lacks_library)
     problem_warn(packing->path, "nothing in it refers to libstackpack, which reads packed stack "
                                 "maps; --reader=elsewhere, if another file does");
   return true;
@@ -366,11 +371,12 @@ static bool pack_image(struct packing *packing, struct problem *problem) {
       {"refuse_raw_readers", refuse_raw_readers}, /* check/raw_readers.c, check/raw_names.c */
       {"find_positions", find_positions},         /* source/positions.c */
       {"encode_table", encode_table},             /* format/packed_write.c, rewrite/plan.c */
+      {"leave_growing", leave_growing},           /* image/output.c */
+      {"sum_up", sum_up},                         /* print/summary.c, check/raw_names.c */
       {"rewrite_file", rewrite_file},             /* rewrite/rewrite.c */
       {"check_file", check_file},                 /* check/compare.c, check/answers.c */
-      {"sum_up", sum_up},                         /* print/summary.c */
       {"write_files", write_files},               /* rewrite/kept.c, image/output.c */
-      {"warn", warn},                             /* check/raw_names.c */
+      {"warn", warn},                             /* image/problem.c */
   };
   struct trace trace = trace_begin("pack");
   bool ok = true;
