@@ -29,6 +29,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,14 +65,14 @@ struct pack_options {
 struct packing {
   const struct pack_options *options;
   const char *path;
-  const struct image *image;
+  struct image *image;
   struct loaded loaded;      /* find_stack_maps, and read_stack_maps for the records */
   struct drop drop;          /* drop_by_reach; find_positions adds to the records of `loaded` */
   struct problem raw_reader; /* refuse_raw_readers: empty text without a reader */
   uint8_t *table;            /* encode_table; owned */
   size_t table_size;         /* encode_table */
   struct plan plan;          /* encode_table: of the new file */
-  uint8_t *result;           /* rewrite_file: plan.file_size bytes; owned */
+  uint8_t *result;           /* rewrite_file: plan.file_size bytes from mmap */
   struct message message;    /* sum_up; it is printed when the file is written */
   bool lacks_library;        /* sum_up; warn says so */
   bool is_done;              /* the passes end early */
@@ -281,8 +282,15 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
 
 /* Makes the new file, in memory. */
 static bool rewrite_file(struct packing *packing, struct problem *problem) {
-  (void)problem;
-  packing->result = rewrite(&packing->plan, packing->table);
+  const bool keeps_old = packing->options->keep_raw != NULL;
+  void *memory = mmap(NULL, packing->plan.file_size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    return problem_set_errno(problem, "can't be rewritten");
+  packing->result = memory;
+  rewrite(&packing->plan, packing->table, packing->result, keeps_old);
+  if (!keeps_old)
+    image_drop_bytes(packing->image);
   return true;
 }
 
@@ -386,7 +394,8 @@ static bool pack_image(struct packing *packing, struct problem *problem) {
                packing->loaded.table.function_count, packing->loaded.table.record_count,
                packing->table_size);
   }
-  free(packing->result);
+  if (packing->result != NULL)
+    munmap(packing->result, packing->plan.file_size);
   free(packing->table);
   drop_close(&packing->drop);
   loaded_free(&packing->loaded);

@@ -79,7 +79,8 @@ static void pack(const struct image *image, const struct loaded *loaded, struct 
   }
   uint8_t *exact = exact_block(table, size, size);
   free(table);
-  uint8_t *rewritten = rewrite(&plan, exact);
+  uint8_t *rewritten = exact_block(NULL, 0, plan.file_size);
+  rewrite(&plan, exact, rewritten, true);
   check_rewritten(loaded, rewritten, plan.file_size);
   free(rewritten);
   free(exact);

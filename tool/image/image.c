@@ -167,6 +167,13 @@ void image_close(struct image *image) {
   *image = (struct image){0};
 }
 
+void image_drop_bytes(struct image *image) {
+  const struct stat status = image->file.status;
+  input_close(&image->file);
+  image->file.status = status;
+  image->bytes = image->elf_image.bytes = NULL;
+}
+
 /* ---- Splitting ---- */
 
 /* A part is aligned as its section, as far as its address allows. */

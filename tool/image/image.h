@@ -45,6 +45,8 @@ struct image {
 bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);
 void image_close(struct image *image);
+/* Gives the bytes of an opened file back. Names are lost with them, but headers stay. */
+void image_drop_bytes(struct image *image);
 
 /* Whether a section lists functions to call at the start or the end, by its type. */
 static inline bool image_is_start_array(const struct image_section *section) {

@@ -64,14 +64,43 @@ bool input_open(struct input *input, const char *path, struct problem *problem) 
                          : problem_set_errno(problem, "can't be read");
 }
 
-void input_copy(const struct input *input, uint8_t *zeros, size_t from, size_t size) {
+/* Moves whole pages to memory that is all zeros. Where the system can't (where the places within a
+ * page differ; before Linux 5.7), each part is copied and given back. The old addresses stay taken. */
+static void move_pages(uint8_t *from, uint8_t *to, size_t size) {
+  enum { PART = 1 << 20 };
+  const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;
+  if (mremap(from, size, size, flags, to) == MAP_FAILED) {
+    mmap(to, size, PROT_READ | PROT_WRITE, /* the system may have unmapped this */
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    for (size_t at = 0; at < size; at += PART) {
+      const size_t part = size - at < PART ? size - at : PART;
+      memcpy(to + at, from + at, part);
+      madvise(from + at, part, MADV_DONTNEED);
+    }
+  }
+  mprotect(from, size, PROT_NONE);
+}
+
+/* Moves the whole pages from `kept` on, and copies the rest. */
+static void move_data(const struct input *input, struct input_data data, uint8_t *to, size_t kept) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = data.from > kept ? data.from : kept;
+  size_t start = (from + page - 1) & -page, end = data.to & -page;
+  if (start < end)
+    move_pages(input->bytes + start, to + (start - data.from), end - start);
+  else
+    start = end = data.to;
+  memcpy(to, input->bytes + data.from, start - data.from);
+  memcpy(to + (end - data.from), input->bytes + end, data.to - end);
+}
+
+void input_move(const struct input *input, uint8_t *zeros, size_t from, size_t size, size_t kept) {
   const size_t end = from + size;
   size_t i = SEARCH_UP_TO(input->data, input->data_count, from, from);
   for (i -= i > 0; i < input->data_count && input->data[i].from < end; i++) {
     const size_t start = input->data[i].from > from ? input->data[i].from : from;
     const size_t stop = input->data[i].to < end ? input->data[i].to : end;
     if (start < stop)
-      memcpy(zeros + (start - from), input->bytes + start, stop - start);
+      move_data(input, (struct input_data){start, stop}, zeros + (start - from), kept);
   }
 }
 

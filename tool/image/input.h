@@ -23,8 +23,9 @@ struct input {
 
 /* Reads all of a regular file; an empty one is refused. A failure leaves nothing to be closed. */
 bool input_open(struct input *input, const char *path, struct problem *problem);
-/* Copies bytes [from, from + size) to memory that is all zeros; skips holes. */
-void input_copy(const struct input *input, uint8_t *zeros, size_t from, size_t size);
+/* Moves bytes [from, from + size) to memory from mmap that is all zeros; skips holes. Those before
+ * `kept` stay, too; a later read of the others ends the program. */
+void input_move(const struct input *input, uint8_t *zeros, size_t from, size_t size, size_t kept);
 void input_close(struct input *input);
 
 #endif

@@ -211,18 +211,22 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   return headers;
 }
 
+static const Elf64_Shdr *old_names(const struct plan *plan) {
+  return &plan->image->sections[plan->image->section_names].header;
+}
+
+void copy_names(const struct plan *plan, uint8_t *bytes) {
+  const Elf64_Shdr *names = old_names(plan);
+  if (plan->names_at != 0)
+    memcpy(bytes + plan->names_at, plan->image->bytes + names->sh_offset, names->sh_size);
+}
+
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
-  const struct image *image = plan->image;
-  const Elf64_Shdr *old_names = &image->sections[image->section_names].header;
-  if (plan->names_at != 0) {
-    uint8_t *names = bytes + plan->names_at;
-    memcpy(names, image->bytes + old_names->sh_offset, old_names->sh_size);
-    memcpy(names + old_names->sh_size, plan_section_names, sizeof plan_section_names);
-  } else {
-    memcpy(bytes + plan_new_offset(plan, old_names->sh_offset) + plan->sections.raw->header.sh_name,
+  const Elf64_Shdr *names = old_names(plan);
+  if (plan->names_at != 0)
+    memcpy(bytes + plan->names_at + names->sh_size, plan_section_names, sizeof plan_section_names);
+  else
+    memcpy(bytes + plan_new_offset(plan, names->sh_offset) + plan->sections.raw->header.sh_name,
            plan_section_names, PLAN_NOTE_NAME_SIZE);
-  }
   memcpy(bytes + plan->headers_at, headers, plan->section_count * sizeof *headers);
-  memcpy(bytes + plan->file_size - plan->appended, image->bytes + image->size - plan->appended,
-         plan->appended);
 }

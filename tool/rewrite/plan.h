@@ -147,11 +147,11 @@ bool plan_stays_near(const struct plan *plan, const struct plan_move *move);
 /* relocations.c: finds the relocations to be taken out, and writes the others. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
 void write_relocations(const struct plan *plan, uint8_t *bytes);
-/* headers.c: writes the program headers; makes the section headers, an array to be freed; and
- * writes the file's end: names of sections, their headers, and data that was appended to the old
- * file. */
+/* headers.c: writes the program headers; makes the section headers, an array to be freed; copies the
+ * old names of sections, if they get another place; and writes the new ones and the headers. */
 void write_segments(const struct plan *plan, uint8_t *bytes);
 Elf64_Shdr *plan_section_headers(const struct plan *plan);
+void copy_names(const struct plan *plan, uint8_t *bytes);
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes);
 /* dynamic.c: the value of a dynamic entry; false if there are none or several. And writes the
  * dynamic section's entries for all that has changed. */

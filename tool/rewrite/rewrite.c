@@ -158,14 +158,30 @@ static void move_symbols(const struct plan *plan, const Elf64_Shdr *headers, uin
   }
 }
 
-/* Copies the old file around the cuts. The section headers at its end are written anew. */
-static void copy_contents(const struct plan *plan, uint8_t *bytes) {
+/* The end of what is read again when all is moved: program headers, moves and dynamic relocations.
+ * Linkers put these first. */
+static uint64_t read_again_end(const struct plan *plan) {
+  const struct image_section *tables[] = {plan->relocations.rela, plan->relocations.relr};
+  uint64_t end = plan->move_count > 0 ? plan->moves_end : plan_old_headers_end(plan);
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+    if (tables[i] != NULL && tables[i]->header.sh_offset + tables[i]->header.sh_size > end)
+      end = tables[i]->header.sh_offset + tables[i]->header.sh_size;
+  return end;
+}
+
+/* Moves the old file around the cuts; its bytes before `kept` stay there, too. The section headers
+ * at its end are written anew. */
+static void move_contents(const struct plan *plan, uint8_t *bytes, uint64_t kept) {
+  const struct input *file = &plan->image->file;
   uint64_t from = 0;
+  copy_names(plan, bytes);
+  input_move(file, bytes + plan->file_size - plan->appended, file->size - plan->appended,
+             plan->appended, kept);
   for (size_t i = 0; i <= plan->cut_count; i++) {
     const bool is_last = i == plan->cut_count;
     const uint64_t to = is_last ? plan->old_contents_end : plan->cuts[i].start;
     assert(from <= to);
-    input_copy(&plan->image->file, bytes + plan_new_offset(plan, from), from, to - from);
+    input_move(file, bytes + plan_new_offset(plan, from), from, to - from, kept);
     from = is_last ? to : plan->cuts[i].end;
   }
 }
@@ -234,10 +250,9 @@ static void write_header(const struct plan *plan, uint8_t *bytes) {
   memcpy(bytes, &header, sizeof header);
 }
 
-uint8_t *rewrite(const struct plan *plan, const uint8_t *table) {
+void rewrite(const struct plan *plan, const uint8_t *table, uint8_t *bytes, bool keeps_old) {
   Elf64_Shdr *headers = plan_section_headers(plan);
-  uint8_t *bytes = calloc(1, plan->file_size);
-  copy_contents(plan, bytes);
+  move_contents(plan, bytes, keeps_old ? plan->image->size : read_again_end(plan));
   write_relocations(plan, bytes);
   write_table(plan, table, bytes);
   clear_global_roots(plan, bytes);
@@ -249,5 +264,4 @@ uint8_t *rewrite(const struct plan *plan, const uint8_t *table) {
   move_symbols(plan, headers, bytes);
   write_tail(plan, headers, bytes);
   free(headers);
-  return bytes;
 }

@@ -8,8 +8,9 @@
 bool rewrite_check(const struct image *image, const struct image_section *raw,
                    struct problem *problem);
 
-/* Makes the new file, with a table of the plan's size that was encoded for the plan's address:
- * plan->file_size bytes, to be freed. */
-uint8_t *rewrite(const struct plan *plan, const uint8_t *table);
+/* Makes the new file in bytes[0..plan->file_size), which are zeros, with a table of the plan's size
+ * that was encoded for the plan's address. Unless `keeps_old`, the bytes are from mmap, and the old
+ * file's are moved there, so that the file is in memory once: the image lacks them then. */
+void rewrite(const struct plan *plan, const uint8_t *table, uint8_t *bytes, bool keeps_old);
 
 #endif
