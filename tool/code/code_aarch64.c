@@ -402,7 +402,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   const unsigned from = from_of(word), mode = link_field(word, 10, 2);
   const int32_t distance = (int32_t)signed_field(word, 12, 9);
   const bool is_plain = link_field(word, 28, 2) != 1;
-  const bool is_ordered = !is_plain && !is_second && (mode == 0 || (is_vector && mode == INDEXED));
+  const bool is_ordered = !is_plain && !is_second && mode == (is_vector ? INDEXED : 0);
   const bool has_tags =
       !is_plain && is_second && !is_vector && link_field(word, 30, 2) == 3 && mode % 2 == 0;
   parts->reads |= bit(other_of(word) + 1) | ((word & CASP_MASK) == CASP ? bit(to_of(word) + 1) : 0);
