@@ -116,6 +116,7 @@ done
 check kept "by 32 bytes at a distance that is given in units" 'sub $56, %rsp; vmovups %ymm16, 32(%rsp); add $56, %rsp; ret'
 
 check dropped "the frame pointer set to 0" 'xor %ebp, %ebp; sub %rbp, %rbp; hlt'
+check kept "the frame pointer's last byte set to 0" 'push %rbp; mov %rsp, %rbp; xor %bpl, %bpl; mov %rbp, %rax; addq $64, 8(%rax); mov %rsp, %rbp; pop %rbp; ret'
 check dropped "saved registers" 'push %rbp; push %rbx; sub $40, %rsp; mov %rdi, 8(%rsp); movups %xmm0, 16(%rsp); call helper
   mov 8(%rsp), %rbx; lea 32(%rsp), %rax; mov %rbx, (%rax); add $40, %rsp; pop %rbx; pop %rbp; ret'
 check dropped "a frame and an alloca" 'push %rbp; mov %rsp, %rbp; push %rbx; push %rax; sub %rdi, %rsp; and $-32, %rsp; mov %rdi, (%rsp)

@@ -445,7 +445,7 @@ static bool hands(const struct operation *operation, int number) {
   case ZYDIS_MNEMONIC_XOR:
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_SBB:
-    if (register_of(&operands[0]) == register_of(&operands[1]))
+    if (register_of(&operands[0]) == register_of(&operands[1]) && raw->operand_width >= 32)
       return false; /* the result is independent of the register */
     break;
   default:
