@@ -86,3 +86,19 @@ TEST(freeing_leaves_an_empty_set) {
   ck_assert_uint_eq(intern_add(&set, word, 1), 0);
   intern_free(&set);
 }
+
+/* Small sets and large ones start again with 0. */
+TEST(cleared_sets) {
+  struct intern set = {0};
+  intern_clear(&set);
+  for (uint32_t count = 1; count < 3000; count = count * 3 / 2 + 1) {
+    for (int time = 0; time < 2; time++) {
+      for (uint64_t i = 0; i < count; i++)
+        ck_assert_uint_eq(intern_add(&set, &i, i % 2), i % 2 == 1 ? (i + 1) / 2 : 0);
+      ck_assert_uint_eq(set.count, 1 + count / 2);
+      intern_clear(&set);
+      ck_assert_uint_eq(set.count, 0);
+    }
+  }
+  intern_free(&set);
+}
