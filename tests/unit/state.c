@@ -289,6 +289,15 @@ TEST(only_facts_of_both_ways_hold) {
 }
 
 /* Another depth is unknown, but of this stack; what is made of another register may be another stack. */
+TEST(signed_and_unsigned_return_addresses) {
+  const struct state start = start_of(EM_AARCH64);
+  struct state unsigned_one = start, signed_one = start;
+  signed_one.is_signed = true;
+  ck_assert(state_join(&unsigned_one, &signed_one));
+  ck_assert(!is_level(&unsigned_one, EM_AARCH64) && (unsigned_one.stored & KEPT_LINK_BIT) == 0);
+  ck_assert(!state_join(&unsigned_one, &signed_one));
+}
+
 TEST(depths_are_joined) {
   struct state deep = start_of(EM_X86_64), start = deep, other = deep;
   X86(&deep, PUSH_RBX);

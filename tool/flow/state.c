@@ -287,11 +287,14 @@ static bool is_same(struct state_pointer a, struct state_pointer b) {
 bool state_join(struct state *state, const struct state *other) {
   const struct state_pointer stack = joined(state->stack, other->stack);
   const struct state_pointer frame = joined(state->frame, other->frame);
-  uint16_t stored = state->stored & other->stored;
+  /* One way signs the return address, and another doesn't: none of them has it. */
+  const uint16_t kept =
+      state->is_signed == other->is_signed ? UINT16_MAX : (uint16_t)~KEPT_LINK_BIT;
+  uint16_t stored = state->stored & other->stored & kept;
   for (unsigned i = 0; stored >> i != 0; i++)
     if (state->places[i] != other->places[i])
       stored &= (uint16_t) ~(1u << i);
-  const uint16_t own = state->own & other->own;
+  const uint16_t own = state->own & other->own & kept;
   const uint16_t sure = state->sure & other->sure;
   const uint32_t copies = state->link_copies & other->link_copies;
   const bool changes = !is_same(stack, state->stack) || !is_same(frame, state->frame) ||
