@@ -226,14 +226,14 @@ static void visit(void *context, const struct unit_step *step, const struct stat
 
 TEST(calls_that_may_return_come_last) {
   struct run run = {0};
-  const struct unit_hooks hooks = {.context = &run, .leave = leave};
+  const struct unit_hooks hooks = {.context = &run, .leave = leave, .guess = guess};
   struct unit unit = OPEN(EM_X86_64, PUSH CALL_AWAY POP RETURN);
   const struct state start = state_at_start(unit.architecture);
   ck_assert(unit_start(&unit, ADDRESS + 6));
   ck_assert(unit_make_blocks(&unit));
   ck_assert_uint_eq(unit.block_count, 2);
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
-  unit_run(&unit, &hooks, guess);
+  unit_run(&unit, &hooks);
   ck_assert_uint_eq(run.left, 2);
   ck_assert_uint_eq(run.guessed, 1);
   ck_assert(unit.blocks[1].is_reached && unit.blocks[1].is_guessed && !unit.blocks[1].is_waiting);
@@ -258,7 +258,7 @@ TEST(runs_that_meet) {
   ck_assert_uint_eq(unit.block_count, 4);
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
   ck_assert(unit_enter(&unit, ADDRESS + 6, &start, false));
-  unit_run(&unit, &hooks, NULL);
+  unit_run(&unit, &hooks);
   ck_assert(!unit_end_state(&unit, &hooks, step_at(&unit, 7)->block).stack.is_known);
   unit_close(&unit);
 }
@@ -272,7 +272,7 @@ TEST(copies_of_the_link_register) {
   ck_assert(step_at(&unit, 4)->is_idle);
   ck_assert(unit_make_blocks(&unit));
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
-  unit_run(&unit, &hooks, NULL);
+  unit_run(&unit, &hooks);
   const struct state end = unit_end_state(&unit, &hooks, 0);
   ck_assert(!state_is_level(&end, unit.architecture));
   unit_visit(&unit, &hooks, 0, visit);

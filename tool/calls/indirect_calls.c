@@ -102,22 +102,15 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 }
 
 /* Registers that may have another address are pointers like others. */
-static void doubt_registers(struct value_flow *flow) {
+static void doubt_registers(struct value_flow *flow, bool has_unknown_jump) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
-  const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct unit_step *step = unit_step(flow->unit, call->at);
     if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_unknown_jump)))
       lose_call(graph, call);
   }
-}
-
-/* Where tables have bases of their own, one may be missed. */
-static bool may_miss_table(struct value_flow *flow) {
-  return flow->builder->architecture->highest != 0 && flow->names_label &&
-         indirect_calls_has_unknown_jump(flow);
 }
 
 /* Without results for the function's values, its pointers may be sums. */
@@ -132,13 +125,15 @@ static void lose_calls(const struct value_flow *flow) {
 static void resolve_calls(struct value_flow *flow) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[flow->function];
-  if (flow->builder->architecture->highest != 0)
-    doubt_registers(flow);
-  if (may_miss_table(flow)) {
-    lose_calls(flow);
-    return;
+  bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
+  if (flow->builder->architecture->highest != 0) {
+    doubt_registers(flow, has_unknown_jump);
+    has_unknown_jump = indirect_calls_has_unknown_jump(flow); /* there may be more pointers now */
+    if (has_unknown_jump && flow->names_label) {              /* a table's base, perhaps */
+      lose_calls(flow);
+      return;
+    }
   }
-  const bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct unit_step *step = pointer_step(flow, call);
@@ -185,7 +180,7 @@ static bool has_open_jump(const struct value_flow *flow, const struct graph_func
 static void resolve_function(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
-  if (function->size > UINT32_MAX / 2 || function->is_undecodable || !has_open_jump(flow, function))
+  if (function->is_undecodable || !has_open_jump(flow, function))
     return;
   value_flow_start(flow, number);
   if (!value_flow_follow(flow)) {

@@ -112,7 +112,7 @@ static void note_function(struct value_flow *flow, uint32_t number) {
   bool registers = false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     registers |= is_registering(flow, &graph->calls[i]);
-  if (!registers || function->is_undecodable || function->size > UINT32_MAX / 2)
+  if (!registers || function->is_undecodable)
     return;
   value_flow_start(flow, number);
   const bool is_fixed = flow->slots.is_fixed;

@@ -272,23 +272,17 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
 }
 
 static struct unit_hooks hooks_of(struct returns *returns) {
-  return (struct unit_hooks){.context = returns, .call = call, .leave = leave};
+  return (struct unit_hooks){.context = returns, .call = call, .leave = leave, .guess = guess};
 }
 
 /* ---- Code that nothing reaches ---- */
 
-/* Unreached padding is harmless. */
-static bool is_padding(const struct unit *unit, const struct unit_block *block) {
-  for (uint32_t i = block->first; i < block->end; i++)
-    if (unit->steps[i].kind != CODE_PADDING && unit->steps[i].kind != CODE_STOP &&
-        unit->steps[i].kind != CODE_INVALID)
-      return false;
-  return true;
-}
+/* Unreached, these are harmless. */
+enum { PADDING = 1 << CODE_PADDING | 1 << CODE_STOP | 1 << CODE_INVALID };
 
 static bool has_unseen(const struct unit *unit) {
   for (uint32_t i = 0; i < unit->block_count; i++)
-    if (!unit->blocks[i].is_reached && !is_padding(unit, &unit->blocks[i]))
+    if (!unit->blocks[i].is_reached && !unit_has_only(unit, &unit->blocks[i], PADDING))
       return true;
   return false;
 }
@@ -341,11 +335,11 @@ static void enter_unseen(struct returns *returns) {
     for (uint32_t i = 0; i < unit->block_count; i++) {
       const uint64_t address = unit->steps[unit->blocks[i].first].address;
       if (!returns->is_unseen[i] &&
-          (unit->blocks[i].is_reached || is_padding(unit, &unit->blocks[i])))
+          (unit->blocks[i].is_reached || unit_has_only(unit, &unit->blocks[i], PADDING)))
         continue;
       returns->is_unseen[i] = true;
       (void)unit_enter(unit, address, is_landing(returns, address) ? &nothing : &known, false);
-      unit_run(unit, &hooks, guess);
+      unit_run(unit, &hooks);
     }
     const struct state now = unseen_state(returns);
     changes = state_join(&known, &now);
@@ -586,7 +580,7 @@ void returns_follow(struct returns *returns) {
   enter_function(returns);
   if (verdict->times > TIMES_MAX)
     give_up(returns);
-  unit_run(returns->unit, &hooks, guess);
+  unit_run(returns->unit, &hooks);
   const bool is_unseen = has_unseen(returns->unit);
   verdict->is_open = is_unseen && !returns->is_last_time && is_connected(returns);
   if (is_unseen && !verdict->is_open)

@@ -13,6 +13,8 @@
  * of everything; and so is a jump to another function that leaves something on the stack for that
  * one's return.
  *
+ * Each function is decoded into the builder's unit, where returns.c follows it at once.
+ *
  * The end of each function is noted, and settled after all calls were found: see endings.c.
  */
 #include "format/array.h"

@@ -2,7 +2,7 @@
  *
  * It follows addresses, places on the stack, and values read from tables (see struct code_value).
  * The function is a unit (unit.h); a block starts with the join of the values at the ends of its
- * predecessors. A block without a predecessor starts with an empty state, and so does one that
+ * predecessors. A block without a predecessor starts with unresolved values, all of them made (see struct code_value), and so does one that
  * another function jumps to, as from rare code that is kept apart, or an exception.
  *
  * Where a jump table points into the middle of a block, the blocks are made again. A value loaded
@@ -20,7 +20,8 @@
 #include <string.h>
 
 enum {
-  BLOCK_STEPS = 64, /* at most: each query follows a block again */
+  PADDING = 1 << CODE_PADDING, /* without a predecessor, it only aligns the next code */
+  BLOCK_STEPS = 64,            /* at most: each query follows a block again */
   /* How many, and entries of tables, are looked at in one function, and in all: honest code needs up
    * to 64 for an instruction of a function, and 1 for a byte of all. */
   STEPS_PER_INSTRUCTION = 512,
@@ -111,8 +112,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   unit_start_targets(flow->unit);
   flow->unit->note = NULL;
   flow->named_count = array_sort_words(flow->named, flow->named_count);
-  if (flow->table_count > 0)
-    intern_free(&flow->table_numbers);
+  intern_clear(&flow->table_numbers);
   flow->table_count = 0;
   flow->round = 0;
   flow->left = (uint64_t)flow->unit->step_count * STEPS_PER_INSTRUCTION;
@@ -385,14 +385,6 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
     enter_block(flow, next->block, values);
 }
 
-/* Padding without a predecessor only aligns the next code. */
-static bool is_padding(const struct value_flow *flow, const struct unit_block *block) {
-  for (uint32_t i = block->first; i < block->end; i++)
-    if (flow->unit->steps[i].kind != CODE_PADDING)
-      return false;
-  return true;
-}
-
 /* A load from the stack may get a value that was stored since then. */
 static void load_again(struct value_flow *flow) {
   flow->slots.has_grown = false;
@@ -422,7 +414,7 @@ static bool follow_blocks(struct value_flow *flow) {
       follow_block(flow, number);
     }
     while (next < flow->unit->block_count &&
-           (blocks[next].is_reached || is_padding(flow, &blocks[next])))
+           (blocks[next].is_reached || unit_has_only(flow->unit, &blocks[next], PADDING)))
       next++;
     if (next < flow->unit->block_count)
       enter_address(flow, flow->unit->steps[blocks[next].first].address, nothing);

@@ -60,7 +60,7 @@ struct value_flow {
 struct value_flow value_flow_open(struct graph_builder *builder);
 void value_flow_close(struct value_flow *flow);
 
-/* Decodes a function, which must be decodable and below 2 GB. */
+/* Decodes a function, which must be decodable. */
 void value_flow_start(struct value_flow *flow, uint32_t number);
 /* Follows its values; false if that takes too long. Then, as after a later query that takes too
  * long, `left` is 0. */

@@ -137,7 +137,7 @@ static void call(void *context, struct unit *unit, const struct unit_step *step,
 }
 
 static struct unit_hooks hooks_of(struct function *function) {
-  return (struct unit_hooks){.context = function, .call = call, .leave = leave};
+  return (struct unit_hooks){.context = function, .call = call, .leave = leave, .guess = guess};
 }
 
 /* ---- Jumps by pointers ---- */
@@ -166,13 +166,8 @@ static void find_jumps(struct function *function) {
       unit_visit(unit, &hooks, i, note_jump);
 }
 
-/* Unreachable padding is harmless. */
-static bool is_padding(const struct unit *unit, const struct unit_block *block) {
-  for (uint32_t i = block->first; i < block->end; i++)
-    if (unit->steps[i].kind != CODE_PADDING && unit->steps[i].kind != CODE_STOP)
-      return false;
-  return true;
-}
+/* Unreachable, these are harmless. */
+enum { PADDING = 1 << CODE_PADDING | 1 << CODE_STOP };
 
 /* Enters each block that is unreachable otherwise. */
 static bool enter_jumps(struct function *function) {
@@ -181,11 +176,12 @@ static bool enter_jumps(struct function *function) {
   bool has_entry = false;
   for (uint32_t i = 0; i < unit->block_count; i++) {
     struct unit_block *block = &unit->blocks[i];
-    if (!function->endings[i].is_entry && (block->is_reached || is_padding(unit, block)))
+    if (!function->endings[i].is_entry &&
+        (block->is_reached || unit_has_only(unit, block, PADDING)))
       continue;
     has_entry = function->endings[i].is_entry = true;
     (void)unit_enter(unit, unit->steps[block->first].address, &function->jumped, false);
-    unit_run(unit, &hooks, guess);
+    unit_run(unit, &hooks);
   }
   return has_entry;
 }
@@ -204,7 +200,7 @@ static void restrict_after_calls(struct function *function) {
         state.stack.is_known && state.stack.offset > function->jumped.stack.offset;
     (void)unit_enter(unit, unit->steps[block->first].address, &state, block->is_guessed);
   }
-  unit_run(unit, &hooks, guess);
+  unit_run(unit, &hooks);
 }
 
 /* Repeats until the entered blocks show no new jumps. */
@@ -463,7 +459,7 @@ static void tell_function(struct function *function, const uint8_t *bytes) {
   if (!function->ok)
     return;
   (void)unit_enter(unit, function->address, &start, false);
-  unit_run(unit, &hooks, guess);
+  unit_run(unit, &hooks);
   follow_jumps(function);
   if (!function->is_broken)
     visit_all(function, note_step);

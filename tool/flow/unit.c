@@ -174,6 +174,13 @@ bool unit_make_blocks(struct unit *unit) {
   return true;
 }
 
+bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds) {
+  for (uint32_t i = block->first; i < block->end; i++)
+    if ((kinds >> unit->steps[i].kind & 1) == 0)
+      return false;
+  return true;
+}
+
 /* ---- Following ---- */
 
 void unit_wait_for(struct unit *unit, uint32_t block) {
@@ -282,7 +289,7 @@ static const struct unit_step *follow(struct unit *unit, const struct unit_hooks
   return &unit->steps[block->end - 1];
 }
 
-void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *guess) {
+void unit_run(struct unit *unit, const struct unit_hooks *hooks) {
   for (uint32_t number; unit->waiting.count > 0 || unit->guesses.count > 0;) {
     const bool is_guess = !unit_take(unit, &number);
     if (is_guess)
@@ -290,7 +297,7 @@ void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *g
     struct state state = unit_state(unit, &unit->blocks[number]);
     const struct unit_step *last = follow(unit, hooks, &unit->blocks[number], &state, NULL);
     if (is_guess)
-      guess(hooks->context, unit, last, &state);
+      hooks->guess(hooks->context, unit, last, &state);
     else
       hooks->leave(hooks->context, unit, last, &state);
   }

@@ -1,4 +1,4 @@
-/* unit.h - one function's code, decoded once, and followed along its jumps to a fixed point.
+/* unit.h - one function's code, decoded, and followed along its jumps to a fixed point.
  *
  * A unit is a function, or several ranges of code that share a frame: the parts into which
  * compilers divide a function, code that several functions share, helpers. Each range is decoded
@@ -13,7 +13,7 @@
  *     unit_start(&unit, switch's targets ...);
  *     unit_make_blocks(&unit);
  *     unit_enter(&unit, start, &state, false);  unit_run(&unit, &hooks);
- *     unit_visit(&unit, &hooks, visit, context);    the answer: each instruction with its state
+ *     unit_visit(&unit, &hooks, block, visit);    the answer: each instruction with its state
  *
  * A block's state only loses facts, a bounded number of times: the work is in proportion to the
  * unit's size.
@@ -57,8 +57,8 @@ struct unit {
   const struct code_architecture *architecture; /* the decoder's */
   struct parts parts;                           /* as at an entry from elsewhere */
   struct unit_range *ranges;
-  struct code_instruction next; /* the one that is decoded */
-  struct intern states;
+  struct code_instruction next; /* for unit_put: the last decoded one */
+  struct intern states; /* of blocks: states as state_words has them, or value_flow.c's values */
   struct unit_step *steps;
   uint32_t *step_at; /* by place: the step there, plus 1 */
   struct unit_block *blocks;
@@ -79,13 +79,17 @@ struct unit_hooks {
   /* A block was left after a step: enters its successors. */
   void (*leave)(void *context, struct unit *unit, const struct unit_step *step,
                 const struct state *state);
+  /* A step that unit_guess was called for, when all else was followed: enters the code after it. NULL
+   * if there are none. */
+  void (*guess)(void *context, struct unit *unit, const struct unit_step *step,
+                const struct state *state);
 };
 
 /* An empty unit. `parts` describes the file. */
 struct unit unit_open(const struct code_architecture *architecture, const struct parts *parts);
 void unit_close(struct unit *unit);
 
-/* Takes all code out again. */
+/* Takes all code out again. The decoder's forms stay, unless they are many. */
 void unit_clear(struct unit *unit);
 
 /* Adds bytes[0..size), which the caller keeps. False if memory runs out, or beyond 2 GB. */
@@ -100,7 +104,7 @@ bool unit_put(struct unit *unit);
 struct unit_step *unit_step(const struct unit *unit, uint64_t address);
 
 /* A step's instruction without addresses and constants; valid until the next one is decoded. And the
- * same with its own address and target. */
+ * whole instruction, without its reference and constants. */
 static inline const struct code_instruction *unit_form(const struct unit *unit,
                                                        const struct unit_step *step) {
   return decoder_get(&unit->decoder, step->form);
@@ -115,8 +119,8 @@ bool unit_start(struct unit *unit, uint64_t address);
  * that were decoded before. */
 void unit_start_targets(struct unit *unit);
 
-/* Whether a block ends after a step: control may go elsewhere, a block starts after it, or the next
- * instruction in memory is elsewhere in the order of steps. */
+/* Whether a block ends after a step: at a jump, an end, or invalid bytes (a call goes on); where a block
+ * starts after it, or where the next instruction in memory is elsewhere in the order of steps. */
 bool unit_ends_block(const struct unit *unit, uint32_t step);
 
 /* Makes the blocks, all of them unreached. False if memory runs out. */
@@ -126,6 +130,9 @@ bool unit_make_blocks(struct unit *unit);
  * return from a call contradicts another predecessor, by the depth of the stack or by the link
  * register, the other predecessor's state counts. */
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed);
+/* Whether a block's instructions are of some kinds only: 1 << enum code_kind. */
+bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds);
+
 /* The state at the start of a block that is reached. */
 struct state unit_state(const struct unit *unit, const struct unit_block *block);
 
@@ -138,8 +145,8 @@ static inline uint64_t unit_after(const struct unit_step *step) {
 bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step);
 void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state);
 
-/* For a block that ends in a call that may return: when all else was followed, `guess` gets it once
- * more, and enters the code after the call. */
+/* For a block that ends in a call that may return: when all else was followed, the hook `guess` gets
+ * it once more. */
 void unit_guess(struct unit *unit, const struct unit_step *step);
 
 /* The worklist, for a caller that follows other values than states: adds a block, unless it waits
@@ -147,11 +154,8 @@ void unit_guess(struct unit *unit, const struct unit_step *step);
 void unit_wait_for(struct unit *unit, uint32_t block);
 bool unit_take(struct unit *unit, uint32_t *block);
 
-/* Follows all blocks that were entered, to a fixed point. `guess` is called for each step that
- * unit_guess was called for; it may be NULL if there are none. */
-typedef void unit_guesser(void *context, struct unit *unit, const struct unit_step *step,
-                          const struct state *state);
-void unit_run(struct unit *unit, const struct unit_hooks *hooks, unit_guesser *guess);
+/* Follows all blocks that were entered, to a fixed point. */
+void unit_run(struct unit *unit, const struct unit_hooks *hooks);
 
 /* Follows a block once more, and calls `visit` for each of its instructions. */
 typedef void unit_visitor(void *context, const struct unit_step *step, const struct state *before,
