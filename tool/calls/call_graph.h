@@ -43,8 +43,8 @@
  *       - that no function adds something to the address of a function for others to use
  *         (indirect_calls.c), or names an address beyond the program's memory, from which others
  *         may subtract a constant (sweep.c);
- *       - that the pointer is neither a sum (sweep.c, indirect_calls.c), nor made by a caller that
- *         names the address of any function (sweep.c).
+ *       - that the pointer is neither a sum (indirect_calls.c), nor made by a caller that names the
+ *         address of any function (noted by sweep.c, applied by returns.c).
  *     Or the frontend says that the callee has neither the pointer's type, nor any that this
  *     includes (call_types.c).
  *   - The caller calls no function elsewhere, except for functions of the C library that never call
@@ -231,7 +231,8 @@ struct graph_builder {
   size_t call_capacity;
   struct call *later; /* to be merged into `calls`, which has those of all functions already */
   size_t later_count, later_capacity;
-  uint64_t *landings; /* targets in the middle of functions: of jumps, calls and exceptions */
+  uint64_t *
+      landings; /* targets in the middle of functions: of jumps, calls and exceptions; sorted by indirect_calls_resolve */
   size_t landing_count, landing_capacity;
   struct landing_pad *pads; /* by calls.start */
   uint64_t *pad_landings;   /* the same, sorted */
@@ -243,7 +244,7 @@ struct graph_builder {
   struct unit unit; /* the code of the function that a step follows */
   uint64_t global;  /* the global pointer's value; 0: unknown */
   uint32_t lost;    /* registers that some function changes though calls preserve them */
-  /* A function, or a word, from which others may make the address of any code, and call it;
+  /* A function, an instruction, or a word, from which others may make the address of any code, and call it;
    * or 0. */
   uint64_t hands_over;
   struct naming *namings; /* by function */

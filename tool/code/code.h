@@ -3,11 +3,11 @@
  *
  * There are two queries. `decode` is for every instruction of a program: its length, its target, the
  * addresses that it names, and its effects on the stack (struct code_stack); an architecture answers
- * it as fast as it can. `follow` is only for functions with computed jumps: the registers' values,
- * as far as they decide whether a jump goes through a table of the compiler's. It is answered one
+ * it as fast as it can. `follow` is for functions with jumps, calls, sums or callbacks by pointers:
+ * the registers' values, as far as they decide the targets. It is answered one
  * instruction at a time, by changing a struct code_state.
  *
- * A decoder names an upper bound of the effects. A form that it lacks is CODE_INVALID: the function
+ * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the function
  * with it is undecodable, and calls everything.
  */
 #ifndef STACKPACK_CODE_H
@@ -67,7 +67,7 @@ struct code_stack {
                      * before it, if it becomes something else */
   int32_t size;     /* of that memory, in bytes */
   uint8_t base;     /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
-  uint8_t copy;     /* enum code_stack_base: the source of the other register of the two */
+  uint8_t copy;     /* enum code_stack_base: the other one of the two is set from this one */
   bool is_read;     /* the memory is only read */
   bool is_address;  /* its address is computed, for others that may use it */
   bool loses_frame; /* the frame pointer becomes something else */
@@ -95,7 +95,7 @@ enum part_use {
   CODE_LOAD,     /* `to` becomes the word in memory at `from` plus `distance` */
   CODE_ACCESS,   /* other memory there is used */
   CODE_SHIFT,    /* `to` becomes `from` times 2 to the power of `distance` */
-  CODE_THROUGH,  /* control goes there */
+  CODE_THROUGH,  /* control goes to `from` plus `distance` */
   CODE_SUBTRACT, /* the stack pointer becomes itself less `from`, */
   CODE_ADD,      /* or plus `from` */
 };
@@ -178,7 +178,7 @@ struct code_instruction {
   struct code_values values;
 };
 
-/* Whether the distance of its part is an address: it is relative to the instruction. */
+/* Whether the distance of its part is a whole address, made from the instruction's own. */
 static inline bool code_has_relative_part(const struct code_instruction *instruction) {
   return instruction->is_relative && instruction->parts.part != CODE_NO_PART;
 }
@@ -321,7 +321,7 @@ struct code_architecture {
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
   /* Changes the state as the instruction does that was decoded from these bytes; of a jump or call
-   * whose target is computed, *jump is the target. */
+   * whose target is computed, *jump is the target. The instruction lacks its reference and constants. */
   void (*follow)(const uint8_t *bytes, const struct code_instruction *instruction,
                  struct code_state *state, struct code_value *jump);
 };

@@ -4,7 +4,7 @@
  * it: so the last length after these bytes is remembered, and instructions by as many bytes as that:
  *
  *   lengths    by a hash of three bytes: 0, or the length of the last instruction that began so
- *   memories   by a hash of an instruction's bytes: the instruction as if it were at address 0
+ *   memories   by a hash of an instruction's bytes: its form, its constants, and its target as at address 0
  *
  *   recent     by a weak hash of an instruction's effects: its form's number
  *

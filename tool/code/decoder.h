@@ -3,7 +3,7 @@
  * Instructions repeat: `push %rbx` is the same in each function. So a decoder remembers the last
  * short instruction with each hash of its bytes: two thirds of CPython's instructions are found there,
  * without decoding. An instruction without its addresses and constants is a form. A decoder keeps
- * each form once: the 690,000 instructions of CPython have 13,748 of them.
+ * each form once, until decoder_trim: the 690,000 instructions of CPython have 13,748 of them.
  */
 #ifndef STACKPACK_DECODER_H
 #define STACKPACK_DECODER_H
@@ -35,7 +35,7 @@ static inline const struct code_instruction *decoder_get(const struct decoder *d
   return (const struct code_instruction *)(const void *)intern_get(&decoder->forms, form).words;
 }
 
-/* Forgets the forms, if they are many; none may be in use. */
+/* Forgets all forms and remembered instructions, if forms are many; none may be in use. */
 void decoder_trim(struct decoder *decoder);
 
 #endif

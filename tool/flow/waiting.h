@@ -1,4 +1,4 @@
-/* waiting.h - a worklist of blocks: the one with the lowest number comes first.
+/* waiting.h - a worklist of numbers, of blocks or functions: the lowest number comes first.
  *
  * Most jumps go forward, so in the order of their addresses most blocks are followed after all
  * their predecessors. It is a heap: jumps back and forth cost only the extra visits.
