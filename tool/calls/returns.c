@@ -178,14 +178,14 @@ static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **
 
 /* Whether a call or jump may be to a helper: this excludes most, to save time. */
 static bool may_be_helped(const struct returns *returns, const struct state *state,
-                          const struct code_instruction *transfer) {
+                          const struct unit_step *transfer) {
   const struct call_graph *graph = returns->builder->graph;
   if (!returns->builder->architecture->has_link || transfer->target_kind != CODE_DIRECT)
     return false;
   if (transfer->kind != CODE_CALL)
     return transfer->kind == CODE_JUMP && !state_is_at_start(state);
   const uint32_t function = call_graph_start(graph, transfer->target);
-  return transfer->stack.link != CODE_LINK_CALLED ||
+  return unit_form(returns->unit, transfer)->stack.link != CODE_LINK_CALLED ||
          (function != (uint32_t)GRAPH_NO_NODE &&
           graph->functions[function].size <= CALLED_HELPER_MAX);
 }
@@ -203,16 +203,17 @@ static bool moves_stack(const struct code_instruction *instructions, size_t coun
 }
 
 /* Follows a helper, if control goes to one. */
-static bool follow_helper(struct returns *returns, const struct code_instruction *transfer,
+static bool follow_helper(struct returns *returns, const struct unit_step *step,
                           struct state *state) {
   struct unit *unit = returns->unit;
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
   const struct helper_code code = {&returns->builder->graph->areas, bytes_at};
-  if (!may_be_helped(returns, state, transfer))
+  if (!may_be_helped(returns, state, step))
     return false;
-  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, transfer,
+  const struct code_instruction transfer = unit_instruction(unit, step);
+  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, &transfer,
                                    state->link_copies != 0, instructions);
-  if (transfer->stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
+  if (transfer.stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
     return false;
   for (size_t i = 0; i < count; i++) {
     if (instructions[i].kind != CODE_OTHER)
@@ -220,10 +221,10 @@ static bool follow_helper(struct returns *returns, const struct code_instruction
     const struct state before = *state;
     const struct state_uses uses = state_follow(state, unit->architecture, &instructions[i]);
     if (returns->is_judging)
-      judge_memory(returns, transfer->address, &before, state, &uses);
+      judge_memory(returns, step->address, &before, state, &uses);
   }
   if (count > 0 && returns->is_judging)
-    add_finding(returns, transfer->address, FINDING_HELPER);
+    add_finding(returns, step->address, FINDING_HELPER);
   return count > 0;
 }
 
@@ -240,9 +241,9 @@ static const struct unit_step *after_call(const struct unit *unit, const struct 
 
 static void call(void *context, struct unit *unit, const struct unit_step *step,
                  const struct state *before, struct state *after) {
-  const struct code_instruction instruction = unit_instruction(unit, step);
+  (void)unit;
   (void)before;
-  if (!follow_helper(context, &instruction, after))
+  if (!follow_helper(context, step, after))
     after->link_copies = 0;
 }
 
@@ -370,11 +371,10 @@ static bool shares_frame(const struct returns *returns, uint32_t function, uint6
 
 static void judge_jump(struct returns *returns, const struct unit_step *step,
                        const struct state *after) {
-  const struct code_instruction instruction = unit_instruction(returns->unit, step);
   struct state state = *after;
   if (step->target_kind == CODE_COMPUTED && !state_is_at_start(&state))
     add_finding(returns, step->address, FINDING_MORE);
-  else if (!follow_helper(returns, &instruction, &state) &&
+  else if (!follow_helper(returns, step, &state) &&
            shares_frame(returns, target_function(returns, step), step->target))
     enter(returns, step->target, &state);
   else
@@ -563,7 +563,7 @@ static bool is_connected(const struct returns *returns) {
   return false;
 }
 
-/* Nothing is known anywhere: what the function leads to is final. */
+/* Nothing is known anywhere: the function's successors are final. */
 static void give_up(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->block_count; i++)

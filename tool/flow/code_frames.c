@@ -115,12 +115,13 @@ static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **
 }
 
 /* Follows a helper, if control goes to one. */
-static bool follow_helper(struct function *function, const struct code_instruction *transfer,
+static bool follow_helper(struct function *function, const struct unit_step *step,
                           struct state *state) {
   struct unit *unit = &function->unit;
   const struct helper_code code = {function->code, bytes_at};
   struct code_instruction instructions[HELPER_INSTRUCTIONS];
-  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, transfer,
+  const struct code_instruction transfer = unit_instruction(unit, step);
+  const size_t count = helper_read(&unit->decoder, &unit->parts, &code, &transfer,
                                    state->link_copies != 0, instructions);
   for (size_t i = 0; i < count; i++)
     (void)state_follow(state, unit->architecture, &instructions[i]);
@@ -129,10 +130,10 @@ static bool follow_helper(struct function *function, const struct code_instructi
 
 static void call(void *context, struct unit *unit, const struct unit_step *step,
                  const struct state *before, struct state *after) {
-  const struct code_instruction instruction = unit_instruction(unit, step);
   struct state state = *after;
+  (void)unit;
   state.stack.is_sure = before->stack.is_sure;
-  if (follow_helper(context, &instruction, &state))
+  if (follow_helper(context, step, &state))
     *after = state;
 }
 
@@ -253,9 +254,8 @@ static void note_end(struct function *function, struct ending *ending, const str
   if (is_direct_jump && is_inside)
     ending->target = block_at(unit, step->target, state);
   else if (is_direct_jump && !state_is_at_start(state)) {
-    const struct code_instruction instruction = unit_instruction(unit, step);
     struct state end = *state;
-    ending->is_return = follow_helper(function, &instruction, &end) && state_is_at_start(&end);
+    ending->is_return = follow_helper(function, step, &end) && state_is_at_start(&end);
     function->is_unclear |= !ending->is_return;
   }
   ending->is_jump = is_by_pointer(step);

@@ -76,11 +76,9 @@ static bool put(struct unit *unit, const struct unit_range *range) {
     unit->note(unit->note_context, next);
   step.form = decoder_form(&unit->decoder, next);
   if (step.form == INTERN_FAILED ||
-      !array_make_room((void **)&unit->steps, &unit->step_capacity, (size_t)unit->step_count + 1,
-                       sizeof *unit->steps))
+      !ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step))
     return false;
-  unit->steps[unit->step_count] = step;
-  *place_of(unit, range, step.address) = ++unit->step_count;
+  *place_of(unit, range, step.address) = unit->step_count;
   return true;
 }
 
