@@ -109,8 +109,7 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
   const struct code_place place = {offset, (uint8_t)base};
   if (slots != NULL && code_is_made(value))
     keep_made(slots, place);
-  if (!code_is_code(state->slots, value) || slots->count > CODE_SLOTS ||
-      find_slot(slots, place) != NULL)
+  if (!code_is_code(slots, value) || slots->count > CODE_SLOTS || find_slot(slots, place) != NULL)
     return;
   if (slots->count < CODE_SLOTS)
     slots->items[slots->count] = (struct code_slot){value.table, place};
@@ -138,7 +137,7 @@ struct code_value code_load(const struct code_state *state, enum code_stack_base
 void code_store_anywhere(struct code_state *state, struct code_value value) {
   struct code_slots *slots = state->slots;
   const bool is_made = slots != NULL && code_is_made(value) && slots->made_count <= CODE_MADE_SLOTS;
-  const bool is_code = code_is_code(state->slots, value) && slots->count <= CODE_SLOTS;
+  const bool is_code = code_is_code(slots, value) && slots->count <= CODE_SLOTS;
   if (is_made)
     slots->made_count = CODE_MADE_SLOTS + 1;
   if (is_code) {

@@ -396,7 +396,7 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
  * register), and may write to any of them. Their memory: without a distance; with one, for ordered
  * ones, and for tags of TAGGED bytes each; anywhere, for pairs and copies. */
 static void decode_rare(uint32_t word, struct code_instruction *instruction) {
-  enum { INDEXED = 2, LARGEST = 32, FAR = 1 << 16, CASP_MASK = 0xbfa07c00, CASP = 0x08207c00 };
+  enum { INDEXED = 2, LARGEST = 32, CASP_MASK = 0xbfa07c00, CASP = 0x08207c00 };
   struct code_parts *parts = &instruction->parts;
   const bool is_vector = flag(word, 26), is_second = flag(word, 21);
   const unsigned from = from_of(word), mode = link_field(word, 10, 2);
@@ -418,7 +418,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
     set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
   } else {
     link_set_anywhere(&machine, &instruction->stack, from, false);
-    link_set_moving(&machine, &instruction->stack, from, -FAR, 2 * FAR);
+    link_set_moving(&machine, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
     if (from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
   }

@@ -1,8 +1,6 @@
 /* code_link.c - see code_link.h. */
 #include "tool/code/code_link.h"
 
-enum { FAR = 1 << 16 }; /* more than vectors have bytes */
-
 enum code_stack_base link_base(const struct link_machine *machine, unsigned number) {
   return number == machine->stack   ? CODE_STACK_POINTER
          : number == machine->frame ? CODE_FRAME_POINTER
@@ -48,7 +46,7 @@ void link_set_memory(const struct link_machine *machine, struct code_stack *stac
 
 void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
                        bool is_read) {
-  link_set_memory(machine, stack, from, -FAR, 2 * FAR, is_read);
+  link_set_memory(machine, stack, from, -LINK_FAR, 2 * LINK_FAR, is_read);
 }
 
 /* There may be another pointer to the frame then. */
@@ -265,7 +263,7 @@ static void store(const struct link_machine *machine, const struct code_instruct
     code_store_elsewhere(state, first);
   if (!is_store(stack))
     return;
-  if (!is_followed && stack->size >= FAR) {
+  if (!is_followed && stack->size >= LINK_FAR) {
     code_store_anywhere(state, made);
     return;
   }

@@ -20,6 +20,8 @@ struct link_machine {
   uint8_t zero;   /* it reads as 0 */
 };
 
+enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes */
+
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
   return word >> low & (((uint32_t)1 << width) - 1);
 }

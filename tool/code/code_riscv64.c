@@ -136,16 +136,14 @@ static bool has_general_result(uint32_t word, enum operation operation) {
 
 /* Whether `first` is a general register: of floating-point numbers, in conversions and moves from one
  * and all unlisted instructions; of vectors, with a scalar operand or a length. */
-static bool has_general_operand(uint32_t word, enum operation operation) {
-  enum {
-    FLOATS = 1 << 0x14 | 1 << 0x18 | 1 << 0x1c
-  }; /* comparisons, and from a number with a point */
+static bool has_general_operand(uint32_t word, enum operation operation, bool has_general_result) {
+  /* Of general results: comparisons, and from a number with a point. */
+  enum { FROM_FLOATS = 1 << 0x14 | 1 << 0x18 | 1 << 0x1c, TO_FLOATS = 1 << 0x1a | 1 << 0x1e };
   enum { SCALAR = 4, SCALAR_MASKS = 6, CONSTANT_LENGTH = 3 };
   const unsigned function = link_field(word, 12, 3);
+  const uint32_t which = (uint32_t)1 << link_field(word, 27, 5);
   if (operation == FLOAT)
-    return has_general_result(word, operation)
-               ? ((uint32_t)FLOATS >> link_field(word, 27, 5) & 1) == 0
-               : link_field(word, 27, 5) == 0x1a || link_field(word, 27, 5) == 0x1e;
+    return has_general_result ? (FROM_FLOATS & which) == 0 : (TO_FLOATS & which) != 0;
   return function == SCALAR || function == SCALAR_MASKS ||
          (function == LENGTHS && link_field(word, 30, 2) != CONSTANT_LENGTH);
 }
@@ -161,7 +159,7 @@ static struct fields read_long(uint32_t word) {
   fields.is_subtract = link_field(word, 25, 7) == 0x20 && fields.function == 0;
   fields.is_vector = fields.function == 0 || fields.function > 4;
   fields.is_general = has_general_result(word, fields.operation);
-  fields.has_first = has_general_operand(word, fields.operation);
+  fields.has_first = has_general_operand(word, fields.operation, fields.is_general);
   fields.has_second = fields.function == LENGTHS && link_field(word, 30, 2) == 2; /* VSETVL */
   return fields;
 }

@@ -10,12 +10,12 @@ static bool read_table(Dwarf_Debug dwarf, uint64_t number, struct range_table *t
   Dwarf_Unsigned header, entries, array, start, end;
   Dwarf_Small offset_size, extension_size, address_size, segment_size;
   unsigned version;
-  const bool ok =
-      dwarf_get_rnglist_context_basics(dwarf, number, &header, &offset_size, &extension_size,
+  if (dwarf_get_rnglist_context_basics(dwarf, number, &header, &offset_size, &extension_size,
                                        &version, &address_size, &segment_size, &entries, &array,
-                                       &start, &end, NULL) == DW_DLV_OK;
-  *table = ok ? (struct range_table){array, start, end} : (struct range_table){0};
-  return ok;
+                                       &start, &end, NULL) != DW_DLV_OK)
+    return false;
+  *table = (struct range_table){array, start, end};
+  return true;
 }
 
 struct range_tables range_tables_read(Dwarf_Debug dwarf) {
