@@ -229,10 +229,11 @@ struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
   size_t call_capacity;
-  struct call *later; /* to be merged into `calls`, which has those of all functions already */
+  struct call *later; /* to be merged into `calls` by merge_calls */
   size_t later_count, later_capacity;
-  uint64_t *
-      landings; /* targets in the middle of functions: of jumps, calls and exceptions; sorted by indirect_calls_resolve */
+  /* Targets in the middle of functions: of jumps, calls and exceptions. indirect_calls_resolve sorts
+   * them. */
+  uint64_t *landings;
   size_t landing_count, landing_capacity;
   struct landing_pad *pads; /* by calls.start */
   uint64_t *pad_landings;   /* the same, sorted */
@@ -244,8 +245,8 @@ struct graph_builder {
   struct unit unit; /* the code of the function that a step follows */
   uint64_t global;  /* the global pointer's value; 0: unknown */
   uint32_t lost;    /* registers that some function changes though calls preserve them */
-  /* A function, an instruction, or a word, from which others may make the address of any code, and call it;
-   * or 0. */
+  /* A function, an instruction, or a word, from which others may make the address of any code, and
+   * call it; or 0. */
   uint64_t hands_over;
   struct naming *namings; /* by function */
   size_t naming_count, naming_capacity;

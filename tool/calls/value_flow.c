@@ -2,8 +2,9 @@
  *
  * It follows addresses, places on the stack, and values read from tables (see struct code_value).
  * The function is a unit (unit.h); a block starts with the join of the values at the ends of its
- * predecessors. A block without a predecessor starts with unresolved values, all of them made (see struct code_value), and so does one that
- * another function jumps to, as from rare code that is kept apart, or an exception.
+ * predecessors. A block without a predecessor starts with unresolved values, all of them made (see
+ * struct code_value), and so does one that another function jumps to, as from rare code that is kept
+ * apart, or an exception.
  *
  * Where a jump table points into the middle of a block, the blocks are made again. A value loaded
  * from the stack may have been stored by any instruction of the function: the set of values stored
@@ -177,7 +178,7 @@ static void make_blocks(struct value_flow *flow) {
   flow->round++;
 }
 
-/* ---- Following ---- */
+/* ---- Values in words ---- */
 
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
@@ -185,10 +186,8 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
          a->is_made == b->is_made && a->is_uncertain == b->is_uncertain;
 }
 
-/* ---- Values in words ---- */
-
-/* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with a
- * resolved value, and one for each whose unresolved value may be computed; the resolved values
+/* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
+ * a resolved value, and one for each whose unresolved value may be computed; the resolved values
  * follow, in the order of registers. */
 enum {
   NO_VALUES = UINT32_MAX,
@@ -328,6 +327,8 @@ static void enter_table(struct value_flow *flow, struct code_value table, uint32
   if (jump_table_is_own(flow, table))
     enter_entries(flow, table, values);
 }
+
+/* ---- Following ---- */
 
 static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,
                                      struct code_state *state) {

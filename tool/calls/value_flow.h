@@ -47,7 +47,7 @@ struct value_flow {
   struct value_block *blocks; /* by the unit's block */
   uint64_t *named;            /* the addresses that its instructions take: sorted, each once */
   size_t named_count, named_capacity;
-  struct intern table_numbers; /* by what tells a table from others */
+  struct intern table_numbers; /* of tables, by the fields of their values */
   struct jump_table *tables;   /* by number */
   size_t table_count, tables_capacity;
   uint32_t round;

@@ -4,11 +4,11 @@
  * There are two queries. `decode` is for every instruction of a program: its length, its target, the
  * addresses that it names, and its effects on the stack (struct code_stack); an architecture answers
  * it as fast as it can. `follow` is for functions with jumps, calls, sums or callbacks by pointers:
- * the registers' values, as far as they decide the targets. It is answered one
- * instruction at a time, by changing a struct code_state.
+ * the registers' values, as far as they decide the targets. It is answered one instruction at a
+ * time, by changing a struct code_state.
  *
- * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the function
- * with it is undecodable, and calls everything.
+ * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the
+ * function with it is undecodable, and calls everything.
  */
 #ifndef STACKPACK_CODE_H
 #define STACKPACK_CODE_H
@@ -321,7 +321,8 @@ struct code_architecture {
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
   /* Changes the state as the instruction does that was decoded from these bytes; of a jump or call
-   * whose target is computed, *jump is the target. The instruction lacks its reference and constants. */
+   * whose target is computed, *jump is the target. The instruction lacks its reference and
+   * constants. */
   void (*follow)(const uint8_t *bytes, const struct code_instruction *instruction,
                  struct code_state *state, struct code_value *jump);
 };

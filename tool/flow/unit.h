@@ -79,8 +79,8 @@ struct unit_hooks {
   /* A block was left after a step: enters its successors. */
   void (*leave)(void *context, struct unit *unit, const struct unit_step *step,
                 const struct state *state);
-  /* A step that unit_guess was called for, when all else was followed: enters the code after it. NULL
-   * if there are none. */
+  /* A step that unit_guess was called for, when all else was followed: enters the code after it.
+   * NULL if there are none. */
   void (*guess)(void *context, struct unit *unit, const struct unit_step *step,
                 const struct state *state);
 };
@@ -103,8 +103,8 @@ bool unit_put(struct unit *unit);
 /* The decoded step at an address, or NULL. */
 struct unit_step *unit_step(const struct unit *unit, uint64_t address);
 
-/* A step's instruction without addresses and constants; valid until the next one is decoded. And the
- * whole instruction, without its reference and constants. */
+/* A step's instruction without addresses and constants; valid until the next one is decoded. And
+ * the whole instruction, without its reference and constants. */
 static inline const struct code_instruction *unit_form(const struct unit *unit,
                                                        const struct unit_step *step) {
   return decoder_get(&unit->decoder, step->form);
@@ -119,19 +119,21 @@ bool unit_start(struct unit *unit, uint64_t address);
  * that were decoded before. */
 void unit_start_targets(struct unit *unit);
 
-/* Whether a block ends after a step: at a jump, an end, or invalid bytes (a call goes on); where a block
- * starts after it, or where the next instruction in memory is elsewhere in the order of steps. */
+/* Whether a block ends after a step: at a jump, an end, or invalid bytes (a call goes on); where a
+ * block starts after it, or where the next instruction in memory is elsewhere in the order of
+ * steps. */
 bool unit_ends_block(const struct unit *unit, uint32_t step);
 
 /* Makes the blocks, all of them unreached. False if memory runs out. */
 bool unit_make_blocks(struct unit *unit);
 
+/* Whether a block's instructions are of some kinds only: 1 << enum code_kind. */
+bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds);
+
 /* Control may come to the block that starts at an address; false if no block does. If a guessed
  * return from a call contradicts another predecessor, by the depth of the stack or by the link
  * register, the other predecessor's state counts. */
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed);
-/* Whether a block's instructions are of some kinds only: 1 << enum code_kind. */
-bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds);
 
 /* The state at the start of a block that is reached. */
 struct state unit_state(const struct unit *unit, const struct unit_block *block);
