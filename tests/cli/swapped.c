@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 enum { TRAP_FLAG = 0x100, INSTRUCTIONS = 150, SKIPPED = 77 };
@@ -62,6 +63,21 @@ static void clear_trap_flag(void) {
   __asm__ volatile("pushfq; andl %0, (%%rsp); popfq" : : "i"(~TRAP_FLAG) : "memory", "cc");
 }
 
+/* Takes each free page above an address, so that libraries are loaded below it: where the kernel
+ * places mappings from the top down, each gap would take a library that fits. */
+static void fill_gaps_above(uintptr_t address) {
+  enum { PAGE = 4096, MOST = 1 << 20 };
+  for (int i = 0; i < MOST; i++) {
+    void *page = mmap(NULL, PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+      fail("can't take a page", 1);
+    if ((uintptr_t)page > address)
+      continue;
+    munmap(page, PAGE);
+    return;
+  }
+}
+
 /* The address of the first record of the module with a function, by its table. */
 static uintptr_t first_record(uintptr_t function) {
   struct stackpack_record record;
@@ -85,6 +101,7 @@ int main(int count, char **arguments) {
     fail("can't open the process", 1);
   const uintptr_t kept = first_record(function_of(load(arguments[2])));
   unload(place);
+  fill_gaps_above(kept);
   large_path = arguments[3], small_path = arguments[4];
   passing = load(small_path);
   if (function_of(passing) > kept)
