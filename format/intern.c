@@ -41,10 +41,10 @@ static uint64_t slot_of(uint32_t hash, uint32_t number) {
 static uint32_t slot_hash(uint64_t slot) { return (uint32_t)(slot >> 32); }
 static uint32_t slot_number(uint64_t slot) { return (uint32_t)slot - 1; }
 
-/* Doubles the hash table when it is half full. */
+/* Doubles the hash table when three quarters of it are full. */
 static bool intern_grow_slots(struct intern *set) {
   const uint64_t old_count = set->slots == NULL ? 0 : (uint64_t)set->slot_mask + 1;
-  if ((uint64_t)set->count * 2 < old_count)
+  if ((uint64_t)set->count * 4 < old_count * 3)
     return true;
   const uint64_t new_count = old_count == 0 ? 64 : old_count * 2;
   uint64_t *slots = calloc(new_count, sizeof *slots);
@@ -69,7 +69,7 @@ static bool intern_grow_slots(struct intern *set) {
 static bool intern_grow(struct intern *set, uint64_t count) {
   const bool is_first = set->starts == NULL;
   const uint64_t used = is_first ? 0 : set->starts[set->count];
-  if (set->count + 2 >= INTERN_FAILED ||
+  if (set->count + 2 >= INTERN_FAILED || count > UINT32_MAX - used ||
       !array_make_room((void **)&set->starts, &set->starts_capacity, (size_t)set->count + 2,
                        sizeof *set->starts) ||
       !array_make_room((void **)&set->words, &set->words_capacity, used + count + 1,
@@ -98,6 +98,6 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
   if (count > 0)
     memcpy(set->words + start, words, count * sizeof *words);
   set->slots[place] = slot_of(hash, set->count++);
-  set->starts[set->count] = start + count;
+  set->starts[set->count] = (uint32_t)(start + count);
   return set->count - 1;
 }

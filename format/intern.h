@@ -15,7 +15,7 @@
 
 struct intern {
   uint64_t *words;  /* all sequences, one after another */
-  uint64_t *starts; /* count + 1 of them: the start of each in words */
+  uint32_t *starts; /* count + 1 of them: the start of each in words */
   uint64_t *slots;  /* hash table: a sequence's hash << 32 | (1 + its number), or 0 */
   uint64_t seed;    /* of the hashes */
   size_t words_capacity, starts_capacity;

@@ -27,20 +27,20 @@ static struct state_pointer pointer_from(uint64_t offset, uint64_t flags) {
                                 .is_sure = (flags & 4) != 0};
 }
 
-/* Two offsets; the sets and flags, 16 bits each; the copies; then the places, two in a word. */
+/* Two offsets; the sets and flags, 16 bits each; then halves of words: the copies, and the places. */
 uint64_t state_words(const struct state *state, uint64_t words[STATE_WORDS_MAX]) {
   const uint64_t flags = pointer_flags(state->stack) | pointer_flags(state->frame) << 3 |
                          (uint64_t)state->has_calls_link << 6 | (uint64_t)state->is_signed << 7;
-  uint32_t halves = 0;
+  uint32_t halves = 1;
   words[0] = (uint32_t)state->stack.offset | (uint64_t)(uint32_t)state->frame.offset << 32;
   words[1] = state->own | (uint64_t)state->stored << 16 | (uint64_t)state->sure << 32 | flags << 48;
   words[2] = state->link_copies;
   for (uint32_t left = state->stored; left != 0; left &= left - 1, halves++) {
     const uint64_t place = (uint32_t)state->places[__builtin_ctz(left)];
-    uint64_t *word = &words[3 + halves / 2];
+    uint64_t *word = &words[2 + halves / 2];
     *word = halves % 2 == 0 ? place : *word | place << 32;
   }
-  return 3 + (halves + 1) / 2;
+  return 2 + (halves + 1) / 2;
 }
 
 struct state state_from_words(const uint64_t *words) {
@@ -53,10 +53,10 @@ struct state state_from_words(const uint64_t *words) {
                         .link_copies = (uint32_t)words[2],
                         .has_calls_link = (flags >> 6 & 1) != 0,
                         .is_signed = (flags >> 7 & 1) != 0};
-  uint32_t halves = 0;
+  uint32_t halves = 1;
   for (uint32_t left = state.stored; left != 0; left &= left - 1, halves++)
     state.places[__builtin_ctz(left)] =
-        (int32_t)(uint32_t)(words[3 + halves / 2] >> (halves % 2 == 0 ? 0 : 32));
+        (int32_t)(uint32_t)(words[2 + halves / 2] >> (halves % 2 == 0 ? 0 : 32));
   return state;
 }
 

@@ -44,7 +44,7 @@ struct state {
 };
 
 /* A state in words, to be kept: as many as it needs. And back. */
-enum { STATE_WORDS_MAX = 3 + (KEPT + 1) / 2 };
+enum { STATE_WORDS_MAX = 3 + KEPT / 2 };
 uint64_t state_words(const struct state *state, uint64_t words[STATE_WORDS_MAX]);
 struct state state_from_words(const uint64_t *words);
 
