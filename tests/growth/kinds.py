@@ -146,18 +146,20 @@ def outside(i, count):
     return 7 * i if i % 64 == 1 else 7 * count + i
 
 
-def branches(n):
-    """A branch in every two bytes of a function that jumps by a table: a block each, with values and states."""
-    count = n // 2
-    file = File(flags=READ | RUN)
-    first = BASE + file.start
-    table = (first + 8 + 7 + 2 * count + 1 + 15) & ~15
-    code = CODE[X86_64] + b"\xff\x24\xc5" + struct.pack("<I", table) + b"\x74\0" * count + b"\xc3"
-    text = file.add(".text", code.ljust(table - first, b"\xcc"), flags=ALLOC | EXECUTE)
-    file.add(".rodata", b"".join(struct.pack("<Q", first + 15 + 2 * i) for i in range(4)))
-    file.add_maps(first, 1)
-    file.functions = [symbol(1, first, text, 8), symbol(1, first + 8, text, 8 + 2 * count)]
-    return named(file)
+def branches(body):
+    """A function that jumps by a table, of branches a few bytes apart: a block each, with values and states."""
+    def make(n):
+        count = n // len(body)
+        file = File(flags=READ | RUN)
+        first = BASE + file.start
+        table = (first + 8 + 7 + len(body) * count + 1 + 15) & ~15
+        code = CODE[X86_64] + b"\xff\x24\xc5" + struct.pack("<I", table) + body * count + b"\xc3"
+        text = file.add(".text", code.ljust(table - first, b"\xcc"), flags=ALLOC | EXECUTE)
+        file.add(".rodata", b"".join(struct.pack("<Q", first + 15 + len(body) * i) for i in range(4)))
+        file.add_maps(first, 1)
+        file.functions = [symbol(1, first, text, 8), symbol(1, first + 8, text, 8 + len(body) * count)]
+        return named(file)
+    return make
 
 
 def auipc(at, to):
@@ -653,7 +655,8 @@ KINDS = {
     "jumps-many-tables": jumps(lambda i, count: i, inside),
     "jumps-out": jumps(lambda i, count: 0, outside),
     "jumps-out-many-tables": jumps(lambda i, count: i, outside),
-    "branches": branches,
+    "branches": branches(b"\x74\0"),
+    "branches-and-pushes": branches(b"\x50\x74\0"),
     "upper-parts-code-riscv64": upper_parts(RISCV64, auipc, False),
     "upper-parts-data-riscv64": upper_parts(RISCV64, auipc, True),
     "upper-parts-code-aarch64": upper_parts(AARCH64, adrp, False),

@@ -29,12 +29,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A place in the function where control may come, by a jump or by its address. */
-struct target {
-  uint64_t address;
-  bool is_jumps; /* a direct jump goes there */
-};
-
 /* A pointer that is called was loaded at an address. */
 struct load {
   uint64_t at;
@@ -46,7 +40,9 @@ struct sweep {
   uint32_t function;
   uint64_t start, end;
 
-  struct target *targets; /* to be compared with the function's instructions */
+  /* Where control may come in the function, by a jump or by its address: the distance from the start,
+   * twice, plus 1 for a jump. */
+  uint64_t *targets;
   size_t target_count, target_capacity;
   uint64_t *code_ends; /* by function: after its last instruction, besides padding */
   uint64_t *entered;   /* places in other functions that direct jumps and calls enter */
@@ -69,7 +65,7 @@ static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
 
 static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
   (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity,
-                  (struct target){address, is_jumps});
+                  (address - sweep->start) * 2 + is_jumps);
 }
 
 /* Control may come to the middle of another function as if to its start. Parts of functions, and the
@@ -463,21 +459,16 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
   return at >= sweep->end;
 }
 
-static int compare_targets(const void *a, const void *b) {
-  const struct target *x = a, *y = b;
-  ORDER_BY(x, y, address)
-  return 0;
-}
-
 /* If a jump enters between a load and the call, the pointer may be another one there. */
-static void check_loads(const struct sweep *sweep) {
+static void check_loads(struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
-  if (sweep->load_count > 0 && sweep->target_count > 0)
-    qsort(sweep->targets, sweep->target_count, sizeof *sweep->targets, compare_targets);
+  if (sweep->load_count > 0)
+    sweep->target_count = array_sort_words(sweep->targets, sweep->target_count);
   for (size_t i = 0; i < sweep->load_count; i++) {
     const struct load *load = &sweep->loads[i];
-    const size_t next = SEARCH_UP_TO(sweep->targets, sweep->target_count, address, load->at);
-    if (next < sweep->target_count && sweep->targets[next].address <= calls[load->call].at)
+    const uint64_t behind = load->at + 1 - sweep->start, call = calls[load->call].at - sweep->start;
+    const size_t next = search_words_below(sweep->targets, sweep->target_count, behind * 2);
+    if (next < sweep->target_count && sweep->targets[next] / 2 <= call)
       calls[load->call].is_loaded = false;
   }
 }
@@ -485,14 +476,14 @@ static void check_loads(const struct sweep *sweep) {
 /* Decodes from a target on, if it is inside an instruction. Returns whether control may pass the
  * function's end from there, after instructions, or from padding behind all of them. An address inside
  * a padding instruction there is a bound, as of `f - 1`. */
-static bool runs_on_from(struct sweep *sweep, const struct target *target, uint64_t code_end) {
-  const struct area *area = areas_find(&sweep->builder->graph->areas, target->address);
-  const bool is_behind = target->address >= code_end;
-  const bool is_step = area_is_marked(area, MARK_INSTRUCTION, target->address);
+static bool runs_on_from(struct sweep *sweep, uint64_t address, bool is_jumps, uint64_t code_end) {
+  const struct area *area = areas_find(&sweep->builder->graph->areas, address);
+  const bool is_behind = address >= code_end;
+  const bool is_step = area_is_marked(area, MARK_INSTRUCTION, address);
   struct course side = {.last = CODE_OTHER};
-  const bool comes_to_end = decode_from(sweep, target->address, &side);
+  const bool comes_to_end = decode_from(sweep, address, &side);
   const bool runs_on = comes_to_end ? !code_ends(side.last) : is_behind;
-  return runs_on && (target->is_jumps || !is_behind || is_step);
+  return runs_on && (is_jumps || !is_behind || is_step);
 }
 
 static void sweep_function(struct sweep *sweep, uint32_t number) {
@@ -514,8 +505,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   sweep->code_ends[number] = course.end;
   for (size_t i = 0; i < sweep->target_count; i++) {
-    const struct target target = sweep->targets[i];
-    if (runs_on_from(sweep, &target, course.end))
+    const uint64_t target = sweep->targets[i];
+    if (runs_on_from(sweep, sweep->start + target / 2, target % 2 != 0, course.end))
       endings_run_on(&sweep->endings, number);
   }
   check_loads(sweep);
