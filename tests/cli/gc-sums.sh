@@ -126,6 +126,13 @@ check_given dropped 'mov %rsi, -16(%rsp); add %rsi, -16(%rsp); mov %rdi, %rax; c
 check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi, 16(%rsp); call *8(%rsp); add $24, %rsp; ret'
 check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
 
+# By string instructions, and others that store by a register of their own.
+for way in 'mov %rdi, %rax; lea 8(%rsp), %rdi; stosq' 'mov %rdi, %rax; lea 8(%rsp), %rdi; mov $1, %ecx; rep stosq' 'mov %rdi, (%rsp); mov %rsp, %rsi; lea 8(%rsp), %rdi; movsq' \
+  'mov %rdi, (%rsp); mov %rsp, %rsi; lea 8(%rsp), %rdi; mov $8, %ecx; rep movsb' 'movq %rdi, %xmm0; pcmpeqd %xmm1, %xmm1; lea 8(%rsp), %rdi; maskmovdqu %xmm1, %xmm0' \
+  'lea 8(%rsp), %rax; mov %rdi, -56(%rsp); movdir64b -56(%rsp), %rax'; do
+  check_given kept "sub \$72, %rsp; add %rsi, %rdi; $way; call *8(%rsp); add \$72, %rsp; ret"
+done
+
 check_c() { # kept|dropped NAME C
   sampled 3 || return 0
   printf '%s\n' 'void collect(void);' "$3" >odd.c

@@ -289,7 +289,7 @@ static struct code_value follow(const uint8_t *bytes, size_t size) {
     struct code_instruction instruction;
     architecture()->decode(bytes + at, size - at, ADDRESS + at, &instruction);
     ck_assert_uint_ne(instruction.kind, CODE_INVALID);
-    architecture()->follow(bytes + at, &instruction, &state, &jump);
+    architecture()->follow(&instruction, &state, &jump);
     at += instruction.length;
   }
   return jump;

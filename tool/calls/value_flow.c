@@ -332,18 +332,9 @@ static void enter_table(struct value_flow *flow, struct code_value table, uint32
 
 static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,
                                      struct code_state *state) {
-  const struct graph_builder *builder = flow->builder;
-  const struct code_instruction *form = unit_form(flow->unit, step);
-  struct code_value jump = {.kind = CODE_UNKNOWN};
-  if (code_is_idle(state, form) || code_moves_word(state, form))
-    return jump;
-  if (step->kind == CODE_CALL && step->target_kind == CODE_DIRECT) {
-    code_lose(state, builder->architecture->lost | builder->lost, builder->architecture->result);
-    return jump;
-  }
   const struct code_instruction instruction = unit_instruction(flow->unit, step);
-  builder->architecture->follow(flow->area->bytes + (step->address - flow->area->address),
-                                &instruction, state, &jump);
+  struct code_value jump;
+  flow->builder->architecture->follow(&instruction, state, &jump);
   return jump;
 }
 

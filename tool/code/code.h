@@ -2,10 +2,11 @@
  * architecture has a file.
  *
  * There are two queries. `decode` is for every instruction of a program: its length, its target, the
- * addresses that it names, and its effects on the stack (struct code_stack); an architecture answers
- * it as fast as it can. `follow` is for functions with jumps, calls, sums or callbacks by pointers:
- * the registers' values, as far as they decide the targets. It is answered one instruction at a
- * time, by changing a struct code_state.
+ * addresses that it names, its effects on the stack (struct code_stack), and the values that it moves
+ * (struct code_operands, or code_values); an architecture answers it as fast as it can. `follow` is
+ * for functions with jumps, calls, sums or callbacks by pointers: the registers' values, as far as
+ * they decide the targets. It is answered one decoded instruction at a time, by changing a struct
+ * code_state.
  *
  * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the
  * function with it is undecodable, and calls everything.
@@ -115,16 +116,6 @@ struct code_parts {
   bool is_load;
 };
 
-/* An upper bound of an instruction's effects on the values that are followed. Most instructions are
- * of a few kinds, which code_is_idle and code_moves_word handle without decoding all operands. */
-enum code_effect {
-  CODE_ANY_EFFECT,
-  CODE_NAMED_EFFECT, /* it writes only to registers that it names, and makes no address */
-  CODE_MOVE_EFFECT,  /* it moves the value of `parts.reads` to memory, or to `parts.may_write` */
-  CODE_FRAME_EFFECT, /* it moves a word between a register and the memory in `stack` */
-  CODE_NO_EFFECT,    /* it writes to no register or memory that is followed */
-};
-
 /* Values on machines with a link register: the value that the instruction puts into its register
  * `to`. From RESULT_COPY on, values are moved; the others are computed. */
 enum code_result {
@@ -150,11 +141,23 @@ struct code_values {
   bool stores_anywhere; /* on the stack */
 };
 
+/* Values on x86-64: the operands that they are moved between, or computed of (code_x86_64.h). */
+struct code_operands {
+  uint8_t operation;          /* enum x86_operation */
+  uint8_t to, from;           /* registers, X86_MEMORY, X86_NUMBER, or CODE_NO_REGISTER */
+  uint8_t base, index;        /* of the memory: registers, or CODE_NO_REGISTER */
+  uint8_t place;              /* enum x86_place: of the memory; */
+  uint8_t stack;              /* enum code_stack_base: its base */
+  bool is_scaled;             /* the index is */
+  uint32_t size, memory_size; /* in bytes: of the destination, and of the memory */
+  uint64_t number;            /* for memory; for a register, `target` has it */
+};
+
 enum { CODE_CONSTANTS = 3 };
 
 struct code_instruction {
-  uint64_t address; /* its own */
-  uint64_t target;
+  uint64_t address;   /* its own */
+  uint64_t target;    /* x86-64, others: the displacement of their memory, or their number */
   uint64_t reference; /* an address that is given relative to the instruction's own */
   uint64_t constants[CODE_CONSTANTS]; /* wide enough to be an address */
   uint32_t form; /* number of its decoder's, plus 1 (decoder.h); 0: it has none yet */
@@ -166,8 +169,6 @@ struct code_instruction {
   bool is_access;   /* the reference is to memory that is used; otherwise the address is computed */
   bool is_relative; /* the target, the reference or a part is at a distance from the instruction */
   bool is_wide;     /* the last constant has 64 bits */
-  uint8_t effect;   /* enum code_effect */
-  uint32_t named;   /* the registers that it names, also for memory: a bit each */
   bool may_store;   /* something elsewhere than on the stack, or by another register */
   bool is_system;   /* it calls the operating system */
   bool is_break;    /* a trap for debuggers, after which control may go on */
@@ -176,6 +177,7 @@ struct code_instruction {
   struct code_stack stack;
   struct code_parts parts;
   struct code_values values;
+  struct code_operands operands;
 };
 
 /* Whether the distance of its part is a whole address, made from the instruction's own. */
@@ -272,11 +274,6 @@ void code_store_anywhere(struct code_state *state, struct code_value value);
 void code_store_elsewhere(struct code_state *state, struct code_value value);
 struct code_value code_load_anywhere(const struct code_state *state);
 
-/* Whether an instruction leaves all resolved values unchanged. */
-bool code_is_idle(const struct code_state *state, const struct code_instruction *instruction);
-/* Follows an instruction of CODE_FRAME_EFFECT; false: it is another one. */
-bool code_moves_word(struct code_state *state, const struct code_instruction *instruction);
-
 /* A relocation's effect on a word. */
 enum code_relocation {
   CODE_RELOCATION_NONE,     /* anything but a function's address */
@@ -320,11 +317,10 @@ struct code_architecture {
    * CODE_INVALID, of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
-  /* Changes the state as the instruction does that was decoded from these bytes; of a jump or call
-   * whose target is computed, *jump is the target. The instruction lacks its reference and
-   * constants. */
-  void (*follow)(const uint8_t *bytes, const struct code_instruction *instruction,
-                 struct code_state *state, struct code_value *jump);
+  /* Changes the state as a decoded instruction does, which may lack its reference and constants. Of a
+   * jump or call whose target is computed, *jump is the target. */
+  void (*follow)(const struct code_instruction *instruction, struct code_state *state,
+                 struct code_value *jump);
 };
 
 /* The architecture of an ELF machine, or NULL. */

@@ -543,9 +543,8 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   link_finish(&machine, instruction);
 }
 
-static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
-                   struct code_state *state, struct code_value *jump) {
-  (void)bytes;
+static void follow(const struct code_instruction *instruction, struct code_state *state,
+                   struct code_value *jump) {
   link_follow(&machine, instruction, state, jump);
 }
 

@@ -10,19 +10,8 @@
  * "retpoline" writes the target over its own return address and returns to it; others push it. So
  * each instruction's effects on the stack are reported: the moves of rsp, and of rbp where one is
  * made of the other, and the words near them that are used.
- *
- * Compilers make `switch` out of these sequences (in position-independent code; in other code, the
- * jump is `jmp *table(,%index,8)`):
- *
- *     lea    table(%rip), %base              lea    table(%rip), %base
- *     movslq (%base,%index,4), %target       jmp    *(%base,%index,8)
- *     add    %base, %target
- *     jmp    *%target
- *
- * with other instructions between them, and GCC without optimisation with a few more moves. So four
- * kinds of values are followed through registers: table, entry, entry plus table, and pointer.
  */
-#include "tool/code/code.h"
+#include "tool/code/code_x86_64.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -32,6 +21,7 @@
 enum {
   NONE = -1,
   RAX = 0,
+  RCX = 1,
   RBX = 3,
   RSP = 4,
   RBP = 5,
@@ -502,53 +492,80 @@ static uint32_t written_by(const struct operation *operation) {
   return written | (hidden & ~bit(RSP));
 }
 
+static enum x86_operation operation_of(const ZydisDecodedInstruction *raw) {
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
+    return X86_MOVE;
+  case ZYDIS_MNEMONIC_MOVSXD:
+    return X86_EXTEND_WORD;
+  case ZYDIS_MNEMONIC_MOVSX:
+  case ZYDIS_MNEMONIC_MOVZX:
+    return X86_EXTEND;
+  case ZYDIS_MNEMONIC_CDQE:
+    return X86_EXTEND_RESULT;
+  case ZYDIS_MNEMONIC_XCHG:
+    return X86_EXCHANGE;
+  case ZYDIS_MNEMONIC_PUSH:
+    return X86_PUSH;
+  case ZYDIS_MNEMONIC_POP:
+    return X86_POP;
+  case ZYDIS_MNEMONIC_LEA:
+    return X86_ADDRESS;
+  case ZYDIS_MNEMONIC_ADD:
+  case ZYDIS_MNEMONIC_ADC:
+  case ZYDIS_MNEMONIC_XADD:
+    return X86_ADD;
+  case ZYDIS_MNEMONIC_SUB:
+  case ZYDIS_MNEMONIC_INC:
+  case ZYDIS_MNEMONIC_DEC:
+    return X86_SUBTRACT;
+  default:
+    return raw->meta.category == ZYDIS_CATEGORY_CMOV ? X86_CHOOSE : X86_COMPUTE;
+  }
+}
+
 /* The registers of a sum, and the destinations of it and of copies: `writes` are those that
  * certainly change. */
-static void set_registers(const struct operation *operation, uint32_t written,
-                          struct code_instruction *instruction) {
+static void set_registers(const struct operation *operation, enum x86_operation kind,
+                          uint32_t written, struct code_instruction *instruction) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const uint32_t to = bit(register_of(&operation->operands[0]));
   struct code_parts *parts = &instruction->parts;
   parts->may_write = written;
-  instruction->named = operation->named | operation->address;
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_LEA:
+  switch (kind) {
+  case X86_ADDRESS:
     parts->reads = operation->address;
     parts->writes = to;
     instruction->is_sum = parts->reads != 0;
     break;
-  case ZYDIS_MNEMONIC_MOV:
+  case X86_MOVE:
     parts->reads = bit(register_of(&operation->operands[1]));
     parts->writes = raw->operand_width >= 32 ? to : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
     parts->is_load = operation->memory == &operation->operands[1] && raw->operand_width == 64 &&
                      !is_on_stack(operation);
     break;
-  case ZYDIS_MNEMONIC_MOVZX:
-  case ZYDIS_MNEMONIC_MOVSX:
-  case ZYDIS_MNEMONIC_MOVSXD:
-  case ZYDIS_MNEMONIC_POP:
+  case X86_EXTEND_WORD:
+  case X86_EXTEND:
+  case X86_POP:
     parts->writes = to;
     break;
-  case ZYDIS_MNEMONIC_PUSH:
+  case X86_PUSH:
     parts->reads = to;
     break;
-  case ZYDIS_MNEMONIC_ADD:
-  case ZYDIS_MNEMONIC_ADC:
-  case ZYDIS_MNEMONIC_SUB:
-  case ZYDIS_MNEMONIC_XADD:
-  case ZYDIS_MNEMONIC_INC:
-  case ZYDIS_MNEMONIC_DEC:
+  case X86_ADD:
+  case X86_SUBTRACT:
     parts->reads = operation->named;
     parts->writes = to;
     instruction->is_sum = true;
     break;
+  case X86_CHOOSE:
+  case X86_EXCHANGE:
+    parts->reads = operation->named;
+    parts->writes = written;
+    parts->is_copy = true;
+    break;
   default:
-    if (raw->meta.category == ZYDIS_CATEGORY_CMOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG) {
-      /* Either register may become the other one. */
-      parts->reads = parts->writes = parts->may_write = operation->named;
-      parts->is_copy = true;
-    }
     break;
   }
 }
@@ -596,13 +613,6 @@ static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
   }
 }
 
-/* Whether a `mov` has a register and a word on the stack as operands. */
-static bool moves_on_stack(const struct code_stack *stack, const struct code_parts *parts) {
-  return stack->base != CODE_NO_BASE && stack->size == 8 &&
-         (stack->is_read ? parts->writes != 0 && (parts->writes & (bit(RSP) | bit(RBP))) == 0
-                         : parts->reads != 0);
-}
-
 /* Whether it may store something in memory, besides what it pushes. */
 static bool may_store(const struct operation *operation) {
   bool stores = false;
@@ -615,44 +625,100 @@ static bool may_store(const struct operation *operation) {
   return stores;
 }
 
-static enum code_effect effect_of(const ZydisDecodedInstruction *raw,
-                                  const struct code_instruction *instruction) {
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_MOV:
-    return moves_on_stack(&instruction->stack, &instruction->parts)    ? CODE_FRAME_EFFECT
-           : raw->operand_width >= 32 && instruction->parts.reads != 0 ? CODE_MOVE_EFFECT
-                                                                       : CODE_NAMED_EFFECT;
-  case ZYDIS_MNEMONIC_MOVZX:
-  case ZYDIS_MNEMONIC_MOVSX:
-  case ZYDIS_MNEMONIC_MOVSXD:
-  case ZYDIS_MNEMONIC_AND:
-  case ZYDIS_MNEMONIC_OR:
-  case ZYDIS_MNEMONIC_XOR:
-  case ZYDIS_MNEMONIC_SHL:
-  case ZYDIS_MNEMONIC_SHR:
-  case ZYDIS_MNEMONIC_SAR:
-  case ZYDIS_MNEMONIC_PUSH:
-  case ZYDIS_MNEMONIC_POP:
-    return CODE_NAMED_EFFECT;
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
-    return CODE_NO_EFFECT;
+/* ---- Values ---- */
+
+static uint8_t operand_of(const ZydisDecodedOperand *operand) {
+  switch (operand->type) {
+  case ZYDIS_OPERAND_TYPE_REGISTER:
+    return (uint8_t)register_of(operand); /* NONE: CODE_NO_REGISTER */
+  case ZYDIS_OPERAND_TYPE_MEMORY:
+    return X86_MEMORY;
+  case ZYDIS_OPERAND_TYPE_IMMEDIATE:
+    return X86_NUMBER;
   default:
-    return CODE_ANY_EFFECT;
+    return CODE_NO_REGISTER;
   }
 }
 
-/* Direct jumps have no other effect, except for those that count in rcx, and a transaction's
+static enum x86_place place_of(const ZydisDecodedOperandMem *memory) {
+  const bool has_index = memory->index != ZYDIS_REGISTER_NONE;
+  const int base = number_of(memory->base);
+  if (memory->segment == ZYDIS_REGISTER_FS || memory->segment == ZYDIS_REGISTER_GS)
+    return X86_OF_THREAD;
+  if (base_of(base) != CODE_NO_BASE)
+    return has_index ? X86_ON_STACK : X86_AT_PLACE;
+  return base == NONE && !has_index ? X86_AT_PLACE : X86_ELSEWHERE;
+}
+
+static void set_memory_operand(const ZydisDecodedOperand *memory, struct code_operands *operands) {
+  operands->place = (uint8_t)place_of(&memory->mem);
+  operands->base = (uint8_t)number_of(memory->mem.base);
+  operands->index = (uint8_t)number_of(memory->mem.index);
+  operands->stack = (uint8_t)base_of(number_of(memory->mem.base));
+  operands->is_scaled = memory->mem.scale > 1;
+  operands->memory_size = memory->size / 8;
+}
+
+/* The operand that an instruction's value is made of, or NULL. */
+static const ZydisDecodedOperand *source_of(const struct operation *operation,
+                                            enum x86_operation kind) {
+  switch (kind) {
+  case X86_COMPUTE:
+  case X86_EXTEND_RESULT:
+  case X86_POP:
+    return NULL;
+  case X86_PUSH:
+  case X86_GO:
+    return &operation->operands[0];
+  default:
+    return &operation->operands[1];
+  }
+}
+
+/* The number that an instruction moves, or adds; it may be subtracted. */
+static uint64_t number_in(ZydisMnemonic mnemonic, const ZydisDecodedOperand *source) {
+  return mnemonic == ZYDIS_MNEMONIC_INC   ? UINT64_MAX
+         : mnemonic == ZYDIS_MNEMONIC_DEC ? 1
+                                          : source->imm.value.u;
+}
+
+static void set_values(const struct operation *operation, enum x86_operation kind, uint64_t next,
+                       struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const ZydisDecodedOperand *source = source_of(operation, kind);
+  struct code_operands *operands = &instruction->operands;
+  operands->operation = (uint8_t)kind;
+  if (raw->operand_count_visible > 0) {
+    operands->size = operation->operands[0].size / 8;
+    operands->to =
+        is_written(&operation->operands[0]) ? operand_of(&operation->operands[0]) : operands->to;
+  }
+  if (raw->mnemonic == ZYDIS_MNEMONIC_INC || raw->mnemonic == ZYDIS_MNEMONIC_DEC)
+    operands->from = X86_NUMBER;
+  else if (source != NULL)
+    operands->from = operand_of(source);
+  if (operands->to == X86_MEMORY || operands->from == X86_MEMORY) {
+    set_memory_operand(operation->memory, operands);
+    instruction->target =
+        (is_relative(operation) ? next : 0) + (uint64_t)operation->memory->mem.disp.value;
+  }
+  if (operands->from == X86_NUMBER)
+    *(operands->to == X86_MEMORY ? &operands->number : &instruction->target) =
+        number_in(raw->mnemonic, source);
+}
+
+/* Direct jumps change no registers, except for those that count in rcx, and a transaction's
  * start. */
-static bool only_jumps(const ZydisDecodedInstruction *raw) {
-  switch (raw->mnemonic) {
+static uint32_t changed_by_jump(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
   case ZYDIS_MNEMONIC_LOOP:
   case ZYDIS_MNEMONIC_LOOPE:
   case ZYDIS_MNEMONIC_LOOPNE:
+    return bit(RCX);
   case ZYDIS_MNEMONIC_XBEGIN:
-    return false;
+    return bit(RAX);
   default:
-    return raw->meta.category != ZYDIS_CATEGORY_CALL;
+    return 0;
   }
 }
 
@@ -661,13 +727,14 @@ static void set_direct(const ZydisDecodedInstruction *raw, uint64_t next,
   instruction->target_kind = CODE_DIRECT;
   instruction->target = next + raw->raw.imm[0].value.u;
   instruction->is_relative = true;
-  instruction->effect = only_jumps(raw) ? CODE_NO_EFFECT : CODE_ANY_EFFECT;
+  instruction->parts.may_write = changed_by_jump(raw->mnemonic);
 }
 
 /* A jump or call by a word in memory, or by a register. */
 static void set_computed(const struct operation *operation, uint64_t next,
                          struct code_instruction *instruction) {
   const int by = register_of(&operation->operands[0]);
+  set_values(operation, X86_GO, next, instruction);
   instruction->target_kind = CODE_SLOT;
   if (fixed_operand(operation, next, &instruction->target))
     return;
@@ -683,8 +750,9 @@ static void set_other(const struct operation *operation, uint64_t next,
                       struct code_instruction *instruction) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const uint32_t written = written_by(operation);
+  const enum x86_operation kind = operation_of(raw);
   instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
-  set_registers(operation, written, instruction);
+  set_registers(operation, kind, written, instruction);
   instruction->stack.loses_frame = (written & bit(RBP)) != 0;
   set_stack(operation, &instruction->stack);
   set_indexed(operation, &instruction->stack);
@@ -692,16 +760,20 @@ static void set_other(const struct operation *operation, uint64_t next,
   set_preserved(raw, written, instruction);
   if (instruction->stack.copy == CODE_STACK_POINTER)
     instruction->stack.loses_frame = false;
-  instruction->effect = (uint8_t)effect_of(raw, instruction);
   instruction->may_store = may_store(operation);
   set_references(operation, next, instruction);
+  set_values(operation, kind, next, instruction);
 }
 
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
                    struct code_instruction *instruction) {
   struct operation operation;
   const ZydisDecodedInstruction *raw = &operation.raw;
-  *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
+  *instruction = (struct code_instruction){
+      .length = 1,
+      .kind = CODE_INVALID,
+      .operands = {.to = CODE_NO_REGISTER, .from = CODE_NO_REGISTER},
+  };
   if (!decode_operation(&operation, bytes, size))
     return;
   const uint64_t next = address + raw->length;
@@ -730,350 +802,6 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
     set_computed(&operation, next, instruction);
   else
     set_other(&operation, next, instruction);
-}
-
-/* ---- Following values ---- */
-
-static const struct code_value unknown = {.kind = CODE_UNKNOWN};
-
-static struct code_value value(enum code_value_kind kind, uint64_t table) {
-  return (struct code_value){.kind = kind, .table = table};
-}
-
-static struct code_value entry(uint64_t table, uint8_t size) {
-  return (struct code_value){.kind = CODE_ENTRY, .table = table, .size = size};
-}
-
-/* The number of a 64-bit register, or of the one that a 32-bit register is the low half of; -1 for
- * any other register. */
-static int register_number(ZydisRegister name) {
-  const ZyanI8 number = ZydisRegisterGetId(name);
-  const ZydisRegisterClass class = ZydisRegisterGetClass(name);
-  return class == ZYDIS_REGCLASS_GPR64 || class == ZYDIS_REGCLASS_GPR32 ? number : -1;
-}
-
-/* Whether numbers in instructions may be addresses. */
-static bool has_numbers(const struct code_state *state) {
-  return state->slots == NULL || state->slots->is_fixed;
-}
-
-static struct code_value value_of_register(const struct code_state *state, ZydisRegister name) {
-  const int number = register_number(name);
-  return number < 0 ? unknown : state->registers[number];
-}
-
-/* Where an instruction uses memory that is followed. */
-enum memory {
-  MEMORY_OTHER,
-  MEMORY_PLACE, /* at a constant distance from rsp or rbp, or at a fixed address */
-  MEMORY_FRAME, /* at an unresolved distance from rsp or rbp */
-};
-
-/* `place` is the place of the memory's first word. */
-static enum memory find_memory(const ZydisDecodedOperand *memory, struct code_place *place) {
-  const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
-  const ZydisRegister base = memory->mem.base;
-  *place = (struct code_place){.offset = (int32_t)memory->mem.disp.value & -WORD,
-                               .base = base == ZYDIS_REGISTER_RSP   ? CODE_STACK_POINTER
-                                       : base == ZYDIS_REGISTER_RBP ? CODE_FRAME_POINTER
-                                                                    : CODE_NO_BASE};
-  if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS ||
-      memory->type != ZYDIS_OPERAND_TYPE_MEMORY)
-    return MEMORY_OTHER;
-  if (place->base != CODE_NO_BASE)
-    return has_index ? MEMORY_FRAME : MEMORY_PLACE;
-  return !has_index && (base == ZYDIS_REGISTER_RIP || base == ZYDIS_REGISTER_NONE) ? MEMORY_PLACE
-                                                                                   : MEMORY_OTHER;
-}
-
-/* A word in memory, or a part of one, that instructions store to, too. */
-static struct code_value kept_value(const struct code_state *state,
-                                    const ZydisDecodedOperand *memory) {
-  struct code_place place;
-  const enum memory where = find_memory(memory, &place);
-  struct code_value kept = where == MEMORY_PLACE   ? code_load(state, place.base, place.offset)
-                           : where == MEMORY_FRAME ? code_load_anywhere(state)
-                                                   : unknown;
-  return memory->size == 8 * WORD ? kept : (struct code_value){.is_made = kept.is_made};
-}
-
-/* The value of a word in memory, by its address: base + index * scale + displacement. An entry of a
- * table if there is a variable part. */
-static struct code_value loaded_value(const struct code_state *state,
-                                      const ZydisDecodedOperand *memory) {
-  const struct code_value base = value_of_register(state, memory->mem.base);
-  const struct code_value index = value_of_register(state, memory->mem.index);
-  const struct code_value kept = kept_value(state, memory);
-  uint64_t table = (uint64_t)memory->mem.disp.value;
-  if (memory->mem.segment == ZYDIS_REGISTER_FS || memory->mem.segment == ZYDIS_REGISTER_GS)
-    return unknown;
-  if (kept.kind != CODE_UNKNOWN || kept.is_made)
-    return kept;
-  const bool has_index = memory->mem.index != ZYDIS_REGISTER_NONE;
-  if (!has_index && (base.kind != CODE_PLACE || memory->mem.disp.value != 0))
-    return unknown;
-  if (base.kind == CODE_ADDRESS || !has_index)
-    table += base.table;
-  else if (index.kind == CODE_ADDRESS && memory->mem.scale == 1)
-    table += index.table; /* GCC without optimisation swaps the two */
-  else if (memory->mem.base != ZYDIS_REGISTER_NONE)
-    return unknown;
-  return memory->size == 32 || memory->size == 64 ? entry(table, (uint8_t)(memory->size / 8))
-                                                  : unknown;
-}
-
-static bool is_short_entry(struct code_value value) {
-  return value.kind == CODE_ENTRY && value.size == 4;
-}
-
-static bool is_address(struct code_value value) {
-  return value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
-}
-
-/* The sum of an address and another value. */
-static struct code_value sum_with(struct code_value address) {
-  return is_address(address) ? code_sum_of(address) : unknown;
-}
-
-/* A number in an instruction may be an address of code, with the rest added to it. */
-static struct code_value sum_with_number(const struct code_state *state, uint64_t number) {
-  const bool is_code = state->slots != NULL && state->slots->is_fixed &&
-                       number - state->slots->start < state->slots->size;
-  return is_code ? value(CODE_SUM, number) : unknown;
-}
-
-/* The sum of two values: table and entry make a target. */
-static struct code_value sum_of(struct code_value a, struct code_value b) {
-  if (((a.kind == CODE_ADDRESS && is_short_entry(b)) ||
-       (is_short_entry(a) && b.kind == CODE_ADDRESS)) &&
-      a.table == b.table)
-    return (struct code_value){.kind = CODE_TARGET, .table = a.table, .base = a.table, .size = 4};
-  return sum_with(is_address(a) ? a : b);
-}
-
-/* A value plus a constant. */
-static struct code_value plus(struct code_state *state, struct code_value from, uint64_t constant) {
-  if (from.kind != CODE_ADDRESS)
-    return is_address(from) ? sum_with(from) : sum_with_number(state, constant);
-  state->made = from.table + constant;
-  return value(CODE_ADDRESS, state->made);
-}
-
-/* The address that `lea` computes. */
-static struct code_value address_of(struct code_state *state, const ZydisDecodedOperand *memory) {
-  const uint64_t displacement = (uint64_t)memory->mem.disp.value;
-  const struct code_value base = value_of_register(state, memory->mem.base);
-  const struct code_value index = value_of_register(state, memory->mem.index);
-  if (memory->mem.index == ZYDIS_REGISTER_NONE &&
-      (memory->mem.base == ZYDIS_REGISTER_RIP || memory->mem.base == ZYDIS_REGISTER_NONE))
-    return value(CODE_ADDRESS, displacement);
-  if (memory->mem.index == ZYDIS_REGISTER_NONE && base.kind == CODE_ADDRESS)
-    return plus(state, base, displacement);
-  if (memory->mem.scale == 1 && displacement == 0 && memory->mem.base != ZYDIS_REGISTER_NONE)
-    return sum_of(base, index);
-  const struct code_value sum = sum_of(base, memory->mem.scale == 1 ? index : unknown);
-  return sum.kind == CODE_UNKNOWN ? sum_with_number(state, displacement) : sum;
-}
-
-static struct code_value moved_value(const struct code_state *state, const ZydisDecodedOperand *to,
-                                     const ZydisDecodedOperand *from) {
-  if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32 && has_numbers(state))
-    return value(CODE_ADDRESS, to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u);
-  if (from->type == ZYDIS_OPERAND_TYPE_MEMORY && from->mem.base == ZYDIS_REGISTER_RIP &&
-      from->mem.segment != ZYDIS_REGISTER_FS && from->mem.segment != ZYDIS_REGISTER_GS)
-    return to->size == 64 && !kept_value(state, from).is_made
-               ? value(CODE_WORD, (uint64_t)from->mem.disp.value)
-               : unknown;
-  if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
-    return loaded_value(state, from);
-  if (from->type != ZYDIS_OPERAND_TYPE_REGISTER)
-    return unknown;
-  const struct code_value moved = value_of_register(state, from->reg.value);
-  /* The low half of an address is another one, unless it is low itself; of an entry, it is all. */
-  return to->size == 64 || is_short_entry(moved) || (is_address(moved) && moved.table <= UINT32_MAX)
-             ? moved
-             : unknown;
-}
-
-/* The value of an operand, besides an address of memory. */
-static struct code_value operand_value(const struct code_state *state,
-                                       const ZydisDecodedOperand *operand) {
-  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? value_of_register(state, operand->reg.value)
-         : operand->type == ZYDIS_OPERAND_TYPE_MEMORY ? loaded_value(state, operand)
-                                                      : unknown;
-}
-
-/* The result of an addition, or a subtraction, for its first operand. */
-static struct code_value added_value(const ZydisDecodedInstruction *raw,
-                                     const ZydisDecodedOperand *operands,
-                                     struct code_state *state) {
-  const bool is_subtraction = raw->mnemonic == ZYDIS_MNEMONIC_SUB;
-  const struct code_value to = operand_value(state, &operands[0]);
-  if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-    const uint64_t constant = operands[1].imm.value.u;
-    /* GCC without optimisation adds a table's address to an index that is scaled already. */
-    if (!is_subtraction && operands[0].size == 64 && to.kind == CODE_UNKNOWN && has_numbers(state))
-      return value(CODE_PLACE, constant);
-    return plus(state, to, is_subtraction ? -constant : constant);
-  }
-  const struct code_value from = operand_value(state, &operands[1]);
-  if (is_subtraction && is_address(from))
-    return unknown; /* a distance */
-  return operands[0].size == 64 && !is_subtraction ? sum_of(to, from)
-                                                   : sum_with(is_address(to) ? to : from);
-}
-
-/* The value that the instruction puts into its first operand. */
-static struct code_value result_of(const ZydisDecodedInstruction *raw,
-                                   const ZydisDecodedOperand *operands, struct code_state *state) {
-  const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_LEA:
-    return address_of(state, from);
-  case ZYDIS_MNEMONIC_MOV:
-    return moved_value(state, to, from);
-  case ZYDIS_MNEMONIC_MOVSXD:
-    if (from->type == ZYDIS_OPERAND_TYPE_MEMORY)
-      return from->size == 32 ? loaded_value(state, from) : unknown;
-    if (is_short_entry(value_of_register(state, from->reg.value)))
-      return value_of_register(state, from->reg.value);
-    return unknown;
-  case ZYDIS_MNEMONIC_ADD:
-  case ZYDIS_MNEMONIC_SUB:
-  case ZYDIS_MNEMONIC_ADC:
-  case ZYDIS_MNEMONIC_XADD:
-    return added_value(raw, operands, state);
-  case ZYDIS_MNEMONIC_INC:
-    return plus(state, operand_value(state, to), 1);
-  case ZYDIS_MNEMONIC_DEC:
-    return plus(state, operand_value(state, to), UINT64_MAX);
-  default:
-    break;
-  }
-  if (raw->meta.category != ZYDIS_CATEGORY_CMOV)
-    return unknown;
-  const struct code_value a = operand_value(state, to), b = operand_value(state, from);
-  return is_address(a) || is_address(b) ? value(CODE_HELD, is_address(a) ? a.table : b.table)
-                                        : unknown;
-}
-
-/* The value of the whole register that contains one of any width. */
-static struct code_value value_of_whole(const struct code_state *state, ZydisRegister name) {
-  return number_of(name) < 0 ? unknown : state->registers[number_of(name)];
-}
-
-/* Whether an operand's value may have been computed by an instruction. */
-static bool may_be_made(const struct code_state *state, const ZydisDecodedOperand *operand) {
-  return operand->type == ZYDIS_OPERAND_TYPE_REGISTER
-             ? code_is_made(value_of_whole(state, operand->reg.value))
-         : operand->type == ZYDIS_OPERAND_TYPE_MEMORY ? code_is_made(loaded_value(state, operand))
-                                                      : false;
-}
-
-/* Whether an instruction may write any address: a computed value. Others move existing values. */
-static bool makes(const ZydisDecodedInstruction *raw, const ZydisDecodedOperand *operands,
-                  const struct code_state *state) {
-  const bool is_load = raw->operand_count > 1 && operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY;
-  const bool is_part = raw->operand_count > 0 && operands[0].size < 32;
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_MOV:
-  case ZYDIS_MNEMONIC_MOVSXD:
-  case ZYDIS_MNEMONIC_MOVSX:
-  case ZYDIS_MNEMONIC_MOVZX:
-    return is_part || may_be_made(state, &operands[1]) ||
-           (raw->mnemonic != ZYDIS_MNEMONIC_MOV && !is_load);
-  case ZYDIS_MNEMONIC_XCHG:
-    return may_be_made(state, &operands[0]) || may_be_made(state, &operands[1]);
-  case ZYDIS_MNEMONIC_PUSH:
-    return may_be_made(state, &operands[0]);
-  case ZYDIS_MNEMONIC_POP:
-    return state->slots != NULL && state->slots->made_count > CODE_MADE_SLOTS;
-  case ZYDIS_MNEMONIC_LEA:
-    return operands[1].mem.base != ZYDIS_REGISTER_RIP;
-  default:
-    return raw->meta.category == ZYDIS_CATEGORY_CMOV
-               ? may_be_made(state, &operands[0]) || may_be_made(state, &operands[1])
-               : raw->meta.category != ZYDIS_CATEGORY_CALL;
-  }
-}
-
-static void forget_written(const struct operation *operation, bool is_made,
-                           struct code_state *state) {
-  for (uint32_t left = written_by(operation); left != 0; left &= left - 1)
-    state->registers[__builtin_ctz(left)] = (struct code_value){.is_made = is_made};
-}
-
-/* A call preserves only the callee-saved registers (AMD64 psABI, 3.2.1), in programs whose
- * functions comply. */
-static void forget_at_call(struct code_state *state) {
-  code_lose(state, CLOBBERED | (state->slots != NULL ? state->slots->lost : 0), RAX);
-}
-
-/* Stores a value; vectors have several. */
-static void store(struct code_state *state, const ZydisDecodedOperand *to,
-                  struct code_value result) {
-  struct code_place place;
-  const enum memory where = find_memory(to, &place);
-  const int32_t from = (int32_t)to->mem.disp.value;
-  if (where == MEMORY_OTHER)
-    code_store_elsewhere(state, result);
-  else if (where == MEMORY_FRAME)
-    code_store_anywhere(state, result);
-  else if (where == MEMORY_PLACE && to->size == 8 * WORD && from == place.offset)
-    code_store(state, place.base, from, result);
-  else if (where == MEMORY_PLACE)
-    for (int64_t at = place.offset, end = (int64_t)from + to->size / 8; at < end; at += WORD)
-      code_store(state, place.base, (int32_t)at, (struct code_value){.is_made = result.is_made});
-}
-
-/* Puts an instruction's result into its destination. */
-static void keep_result(struct code_state *state, const ZydisDecodedOperand *to,
-                        struct code_value result) {
-  if ((to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
-    return;
-  if (result.kind == CODE_SUM || result.kind == CODE_PLACE)
-    state->summed = result;
-  if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && register_number(to->reg.value) >= 0)
-    state->registers[register_number(to->reg.value)] = result;
-  else if (to->type == ZYDIS_OPERAND_TYPE_MEMORY)
-    store(state, to, result);
-}
-
-static void follow(const uint8_t *bytes, const struct code_instruction *instruction,
-                   struct code_state *state, struct code_value *jump) {
-  struct operation operation;
-  const ZydisDecodedInstruction *raw = &operation.raw;
-  ZydisDecodedOperand *operands = operation.operands;
-  *jump = unknown;
-  if (instruction->kind == CODE_INVALID ||
-      !decode_operation(&operation, bytes, instruction->length) || !decode_operands(&operation)) {
-    *state = (struct code_state){.slots = state->slots};
-    return;
-  }
-  for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY &&
-        operands[i].mem.base == ZYDIS_REGISTER_RIP) /* from here on, it's the address itself */
-      operands[i].mem.disp.value += (int64_t)(instruction->address + raw->length);
-  if (raw->mnemonic == ZYDIS_MNEMONIC_CDQE) { /* sign-extends eax */
-    if (!is_short_entry(state->registers[0]))
-      state->registers[0] = unknown;
-    return;
-  }
-  if (raw->mnemonic == ZYDIS_MNEMONIC_JMP || raw->mnemonic == ZYDIS_MNEMONIC_CALL)
-    *jump = operand_value(state, &operands[0]);
-  const bool has_result =
-      raw->operand_count_visible > 0 && raw->meta.branch_type == ZYDIS_BRANCH_TYPE_NONE;
-  struct code_value result = has_result ? result_of(raw, operands, state) : unknown;
-  const bool is_made = makes(raw, operands, state);
-  result.is_made = is_made && (result.kind == CODE_UNKNOWN || result.kind == CODE_HELD);
-  if (is_made && raw->mnemonic == ZYDIS_MNEMONIC_PUSH)
-    code_store(state, CODE_STACK_POINTER, -(int32_t)sizeof(uint64_t),
-               (struct code_value){.is_made = true});
-  forget_written(&operation, is_made, state);
-  if (has_result && (result.kind != CODE_UNKNOWN || result.is_made))
-    keep_result(state, &operands[0], result);
-  if (raw->meta.category == ZYDIS_CATEGORY_CALL)
-    forget_at_call(state);
 }
 
 /* rdi, rsi, rdx, rcx, r8, r9 (AMD64 psABI, 3.2.3) */
@@ -1108,5 +836,5 @@ const struct code_architecture code_x86_64 = {
     .relocations = relocations,
     .arguments = arguments,
     .decode = decode,
-    .follow = follow,
+    .follow = x86_follow,
 };
