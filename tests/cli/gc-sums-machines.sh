@@ -83,6 +83,12 @@ check_aarch64() {
     'st1d {z0.d}, p0, [x9]'; do
     check_called kept "given, and stored where another register points to: $way" "$given" "$extensions; $sum; add x9, sp, #8; $way; ldr x3, [sp, #8]; $back" -no-pie
   done
+  for way in 'b 2f; 3: sub sp, sp, #16; ldr x3, [sp, #24]; add sp, sp, #16; b 4f; 2: str x0, [sp, #8]; b 3b; 4:' 'mov x29, sp; str x0, [sp, #8]; ldr x3, [x29, #8]' \
+    'add x29, sp, #16; stur x0, [x29, #-8]; ldr x3, [sp, #8]' 'str x0, [sp, #24]; add sp, sp, #16; ldr x3, [sp, #8]; sub sp, sp, #16' \
+    'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16'; do
+    check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
+  done
+  check_called dropped "given, beside another place" "$given" "sub sp, sp, #64; str x0, [sp, #24]; add x1, x1, x1; str x1, [sp, #16]; add sp, sp, #16; ldr x3, [sp, #8]; add sp, sp, #48; br x3"
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
   check_called dropped "given, and loaded" "$given" 'add x1, x1, x2; ldr x0, [x1, x2, lsl #3]; cbz x0, 1f; br x0; 1: ret'
@@ -168,6 +174,11 @@ check_riscv64() {
   for way in 'sd a0, 0(a2)' 'amoswap.d zero, a0, (a2)' 'fmv.d.x fa0, a0; fsd fa0, 0(a2)' 'vse64.v v0, (a2)'; do
     check_called kept "given, and stored where another register points to: $way" "$given" ".option arch, +v; $sum; addi a2, sp, 8; $way; ld a3, 8(sp); $back" -no-pie
   done
+  for way in 'j 2f; 3: addi sp, sp, -16; ld a3, 24(sp); addi sp, sp, 16; j 4f; 2: sd a0, 8(sp); j 3b; 4:' 'addi s0, sp, 16; sd a0, 8(sp); ld a3, -8(s0)' \
+    'mv s0, sp; sd a0, 8(s0); ld a3, 8(sp)' 'sd a0, 8(sp); addi sp, sp, 8; ld a3, 0(sp); addi sp, sp, -8' 'addi sp, sp, -16; sd a0, 0(sp); addi sp, sp, 16; ld a3, -16(sp)'; do
+    check_called kept "given, and stored at a place with two names: $way" "$given" "addi sp, sp, -16; sd s0, 0(sp); $sum; $way; addi sp, sp, 16; ld s0, 0(sp); $back"
+  done
+  check_called dropped "given, beside another place" "$given" "addi sp, sp, -32; sd a0, 24(sp); add a1, a1, a1; sd a1, 16(sp); addi sp, sp, 16; ld a3, 8(sp); addi sp, sp, 16; jr a3"
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'
   local begin='addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); sd s2, 0(sp)' end='ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); ld s2, 0(sp); addi sp, sp, 32; ret'

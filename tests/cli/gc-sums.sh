@@ -126,7 +126,19 @@ check_given dropped 'mov %rsi, -16(%rsp); add %rsi, -16(%rsp); mov %rdi, %rax; c
 check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi, 16(%rsp); call *8(%rsp); add $24, %rsp; ret'
 check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
 
-# By string instructions, and others that store by a register of their own.
+# By way of places that are named in several ways, and by string instructions and others that store by a register of their own.
+for way in 'push %rdx; mov %rdi, (%rsp); pop %rax' 'push %rdi; pop %rax' 'push %rdi; mov (%rsp), %rax; pop %rdx' 'mov %rdi, -8(%rsp); push -8(%rsp); pop %rax' \
+  'mov %rsp, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'lea -64(%rsp), %rbp; mov %rdi, 56(%rbp); mov -8(%rsp), %rax' \
+  'sub $24, %rsp; mov %rdi, 8(%rsp); add $8, %rsp; mov (%rsp), %rax; add $16, %rsp' 'push %rdi; add $8, %rsp; mov -8(%rsp), %rax' \
+  'sub $24, %rsp; mov %rdi, 8(%rsp); pop %rax; pop %rax; pop %rdx' 'sub $24, %rsp; jmp 2f; 3: push $1; mov 16(%rsp), %rax; add $32, %rsp; jmp 4f; 2: mov %rdi, 8(%rsp); jmp 3b; 4:' \
+  'mov %rsp, %rdx; mov %rdi, -8(%rsp); and $-64, %rsp; mov -8(%rsp), %rax; mov %rdx, %rsp' 'mov %rdi, 12(%rsp); mov 8(%rsp), %rax' \
+  'mov %rdx, 8(%rsp); xchg %rdi, 8(%rsp); mov 8(%rsp), %rax' \
+  'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rbp); mov -8(%rsp), %rax'; do
+  check_given kept "push %rbp; add %rsi, %rdi; $way; pop %rbp; jmp *%rax"
+done
+check_given kept 'push %rdx; lea (%rdi,%rsi), %rcx; test %rdi, %rdi; je 1f; 2: pop %rax; jmp 3f; 1: pop %rax; push %rcx; jmp 2b; 3: jmp *%rax'
+check_given dropped 'push %rdx; add %rsi, %rsi; push %rsi; sub $16, %rsp; mov 24(%rsp), %rax; add $24, %rsp; pop %rdx; jmp *%rax'
+check_given dropped 'push %rbp; mov %rsp, %rbp; push %rdi; add %rsi, %rsi; push %rsi; mov -8(%rbp), %rax; leave; jmp *%rax'
 for way in 'mov %rdi, %rax; lea 8(%rsp), %rdi; stosq' 'mov %rdi, %rax; lea 8(%rsp), %rdi; mov $1, %ecx; rep stosq' 'mov %rdi, (%rsp); mov %rsp, %rsi; lea 8(%rsp), %rdi; movsq' \
   'mov %rdi, (%rsp); mov %rsp, %rsi; lea 8(%rsp), %rdi; mov $8, %ecx; rep movsb' 'movq %rdi, %xmm0; pcmpeqd %xmm1, %xmm1; lea 8(%rsp), %rdi; maskmovdqu %xmm1, %xmm0' \
   'lea 8(%rsp), %rax; mov %rdi, -56(%rsp); movdir64b -56(%rsp), %rax'; do

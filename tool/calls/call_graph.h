@@ -264,6 +264,8 @@ void functions_find(struct graph_builder *builder, const struct image *image,
 /* Reads the unwinder's tables of landing pads. */
 bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem);
+/* Whether an exception may lead to an address. */
+bool landings_is_pad(const struct graph_builder *builder, uint64_t address);
 /* Decodes all functions for their calls, and marks the memory that they refer to. */
 void sweep(struct graph_builder *builder, const struct image *image);
 /* Finds the indirect jumps that go through a table of the compiler's. */

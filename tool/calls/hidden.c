@@ -12,6 +12,7 @@
 #include "tool/calls/call_graph.h"
 
 #include "format/array.h"
+#include "format/search.h"
 
 static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target) {
   const struct call_graph *graph = builder->graph;
@@ -40,6 +41,11 @@ static void add_landing(struct graph_builder *builder, const struct landing_pad 
   add_way(builder, pad->function.start, target);
   add_way(builder, pad->calls.start, target);
   add_way(builder, pad->calls.end - 1, target);
+}
+
+bool landings_is_pad(const struct graph_builder *builder, uint64_t address) {
+  const size_t number = search_words_below(builder->pad_landings, builder->pad_count, address);
+  return number < builder->pad_count && builder->pad_landings[number] == address;
 }
 
 void landings_add(struct graph_builder *builder) {

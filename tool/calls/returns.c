@@ -317,12 +317,6 @@ static struct state unseen_state(struct returns *returns) {
                                              : state_at_start(returns->unit->architecture);
 }
 
-static bool is_landing(const struct returns *returns, uint64_t address) {
-  const struct graph_builder *builder = returns->builder;
-  const size_t number = search_words_below(builder->pad_landings, builder->pad_count, address);
-  return number < builder->pad_count && builder->pad_landings[number] == address;
-}
-
 /* Enters such code, until the states at computed jumps stay. */
 static void enter_unseen(struct returns *returns) {
   struct unit *unit = returns->unit;
@@ -339,7 +333,8 @@ static void enter_unseen(struct returns *returns) {
           (unit->blocks[i].is_reached || unit_has_only(unit, &unit->blocks[i], PADDING)))
         continue;
       returns->is_unseen[i] = true;
-      (void)unit_enter(unit, address, is_landing(returns, address) ? &nothing : &known, false);
+      (void)unit_enter(unit, address,
+                       landings_is_pad(returns->builder, address) ? &nothing : &known, false);
       unit_run(unit, &hooks);
     }
     const struct state now = unseen_state(returns);

@@ -68,15 +68,6 @@ bool value_flow_is_own_address(const struct value_flow *flow, struct code_value 
 
 /* ---- Steps ---- */
 
-/* Notes an instruction's uses of the stack, in the order of addresses: a push stores to a fresh
- * place. */
-static void note_stack(struct value_flow *flow, const struct code_stack *stack) {
-  struct code_slots *slots = &flow->slots;
-  slots->has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
-  slots->moves |= flow->has_store && stack->growth > 0;
-  flow->has_store |= stack->base == CODE_STACK_POINTER && !stack->is_read && stack->growth == 0;
-}
-
 static void note_names(struct value_flow *flow, const struct code_instruction *instruction) {
   if (instruction->has_reference && !instruction->is_access) {
     ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
@@ -88,7 +79,8 @@ static void note_names(struct value_flow *flow, const struct code_instruction *i
 
 static void note(void *context, const struct code_instruction *instruction) {
   struct value_flow *flow = context;
-  note_stack(flow, &instruction->stack);
+  const struct code_stack *stack = &instruction->stack;
+  flow->slots.has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
   note_names(flow, instruction);
 }
 
@@ -97,10 +89,11 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   assert(number < graph->function_count && !function->is_undecodable);
   flow->function = number;
-  flow->names_label = flow->has_store = false;
+  flow->names_label = false;
   flow->slots.count = flow->slots.made_count = 0;
   flow->slots.has_grown = flow->slots.has_address = false;
-  flow->slots.has_distant_store = flow->slots.moves = false;
+  flow->slots.has_distant_store = false;
+  flow->slots.regions = flow->slots.made_regions = 0;
   flow->start = function->address;
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);
@@ -187,18 +180,34 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
 }
 
 /* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
- * a resolved value, and one for each whose unresolved value may be computed; the resolved values
- * follow, in the order of registers. */
+ * a resolved value, and one for each whose unresolved value may be computed; another word has the
+ * stack pointer and the frame pointer. The resolved values follow, in the order of registers. */
 enum {
   NO_VALUES = UINT32_MAX,
+  HEAD_WORDS = 2,
   VALUE_WORDS = 3,
-  VALUES_WORDS_MAX = 1 + CODE_REGISTERS * VALUE_WORDS
+  VALUES_WORDS_MAX = HEAD_WORDS + CODE_REGISTERS * VALUE_WORDS
 };
+
+static uint32_t pointer_bits(struct code_place pointer) {
+  return (uint32_t)pointer.offset << 3 | pointer.region;
+}
+
+static struct code_place pointer_from(uint32_t bits) {
+  return (struct code_place){.offset = (int32_t)bits >> 3, .region = bits & 7};
+}
 
 struct values_writer {
   uint64_t words[VALUES_WORDS_MAX];
   uint64_t count;
 };
+
+static void write_head(struct values_writer *writer, uint64_t bits, struct code_place stack,
+                       struct code_place frame) {
+  writer->words[0] = bits;
+  writer->words[1] = pointer_bits(stack) | (uint64_t)pointer_bits(frame) << 32;
+  writer->count = HEAD_WORDS;
+}
 
 static void write_value(struct values_writer *writer, unsigned number,
                         const struct code_value *value) {
@@ -218,12 +227,14 @@ static void write_value(struct values_writer *writer, unsigned number,
 
 struct values_reader {
   uint64_t bits;
+  struct code_place stack, frame;
   const uint64_t *words; /* the next resolved value's */
 };
 
 static struct values_reader read_values(const struct value_flow *flow, uint32_t values) {
   const uint64_t *words = intern_get(&flow->unit->states, values).words;
-  return (struct values_reader){words[0], words + 1};
+  return (struct values_reader){words[0], pointer_from((uint32_t)words[1]),
+                                pointer_from((uint32_t)(words[1] >> 32)), words + HEAD_WORDS};
 }
 
 /* Of each register in order; those that are unresolved may be left out. */
@@ -246,8 +257,7 @@ static struct code_value read_value(struct values_reader *reader, unsigned numbe
 /* The number of a state's values. */
 static uint32_t number_of(struct value_flow *flow, const struct code_state *state) {
   struct values_writer writer;
-  writer.words[0] = 0;
-  writer.count = 1;
+  write_head(&writer, 0, state->stack, state->frame);
   for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
     write_value(&writer, i, &state->registers[i]);
   return intern_add(&flow->unit->states, writer.words, writer.count);
@@ -258,9 +268,18 @@ static struct code_state start_of(struct value_flow *flow, uint32_t block) {
   struct code_state state = {.slots = &flow->slots};
   assert(flow->unit->blocks[block].is_reached);
   struct values_reader reader = read_values(flow, flow->unit->blocks[block].state);
+  state.stack = reader.stack;
+  state.frame = reader.frame;
   for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
     state.registers[i] = read_value(&reader, i);
   return state;
+}
+
+/* One of two pointers. */
+static struct code_place join_pointers(struct code_place a, struct code_place b,
+                                       enum code_region otherwise) {
+  const bool is_same = a.region == b.region && a.offset == b.offset;
+  return is_same ? a : (struct code_place){.region = (uint8_t)otherwise};
 }
 
 /* The number of the join of two; NO_VALUES joins without effect. */
@@ -270,8 +289,9 @@ static uint32_t join_values(struct value_flow *flow, uint32_t known, uint32_t ot
   struct values_reader one = read_values(flow, known), another = read_values(flow, other);
   struct values_writer writer;
   const uint32_t resolved = (uint32_t)(one.bits | another.bits);
-  writer.words[0] = (one.bits | another.bits) & (uint64_t)~resolved << CODE_REGISTERS;
-  writer.count = 1;
+  write_head(&writer, (one.bits | another.bits) & (uint64_t)~resolved << CODE_REGISTERS,
+             join_pointers(one.stack, another.stack, REGION_ANYWHERE),
+             join_pointers(one.frame, another.frame, REGION_FRAME));
   for (uint32_t left = resolved; left != 0; left &= left - 1) {
     const unsigned number = (unsigned)__builtin_ctz(left);
     const struct code_value a = read_value(&one, number), b = read_value(&another, number);
@@ -387,16 +407,22 @@ static void load_again(struct value_flow *flow) {
 
 /* Follows all blocks to a fixed point; false if that takes too long. */
 static bool follow_blocks(struct value_flow *flow) {
-  struct code_state state = {.slots = &flow->slots};
+  struct code_state state = {
+      .slots = &flow->slots, .stack.region = REGION_START, .frame.region = REGION_FRAME};
   for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
     state.registers[flow->builder->architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
   const uint32_t start = number_of(flow, &state);
   for (unsigned i = 0; i < CODE_REGISTERS; i++)
     state.registers[i] = (struct code_value){.is_made = true};
+  state.stack.region = REGION_ANYWHERE;
   const uint32_t nothing = number_of(flow, &state);
-  for (size_t i = first_landing(flow); is_landing(flow, i); i++)
-    enter_address(flow, flow->builder->landings[i], nothing);
+  state.stack.region = REGION_LATER; /* all of a function's calls leave pads one stack pointer */
+  const uint32_t unwound = number_of(flow, &state);
+  for (size_t i = first_landing(flow); is_landing(flow, i); i++) {
+    const uint64_t landing = flow->builder->landings[i];
+    enter_address(flow, landing, landings_is_pad(flow->builder, landing) ? unwound : nothing);
+  }
   enter_block(flow, 0, start);
   for (uint32_t next = 0, number;;) {
     const struct unit_block *blocks = flow->unit->blocks;

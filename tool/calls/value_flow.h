@@ -41,7 +41,6 @@ struct value_flow {
   bool names_label;     /* it makes the address of a place of its own */
   bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
   bool has_targets;     /* a table points into a block: the blocks must be made again */
-  bool has_store;       /* by the stack pointer, before the last noted step */
   uint64_t start, size;
   struct unit *unit;          /* its code */
   struct value_block *blocks; /* by the unit's block */

@@ -25,8 +25,59 @@ enum code_relocation code_relocation(const struct code_architecture *architectur
   return relocation->type == type ? relocation->meaning : CODE_RELOCATION_SYMBOL;
 }
 
+/* ---- Places ---- */
+
 static bool is_at(struct code_place a, struct code_place b) {
-  return a.base == b.base && a.offset == b.offset;
+  return a.region == b.region && a.offset == b.offset;
+}
+
+static struct code_place moved(struct code_place place, int64_t distance) {
+  enum { OFFSET_MAX = (1 << 28) - 1 }; /* with the region, in 32 bits */
+  const int64_t offset = place.offset + distance;
+  if (place.region == REGION_ANYWHERE || place.region == REGION_OTHER)
+    return place;
+  if (offset > OFFSET_MAX || offset < -OFFSET_MAX)
+    return (struct code_place){.region = REGION_ANYWHERE};
+  place.offset = (int32_t)offset;
+  return place;
+}
+
+/* A pointer that the stack pointer may become. */
+static struct code_place on_stack(struct code_place place) {
+  const bool is_resolved = place.region == REGION_START || place.region == REGION_LATER;
+  return is_resolved ? place : (struct code_place){.region = REGION_ANYWHERE};
+}
+
+void code_move_pointers(struct code_state *state, const struct code_stack *stack,
+                        bool points_elsewhere) {
+  const struct code_place before = state->stack;
+  if (stack->copy == CODE_FRAME_POINTER)
+    state->stack = on_stack(moved(state->frame, stack->copy_offset));
+  else if (stack->growth == CODE_STACK_LOST)
+    state->stack = (struct code_place){.region = before.region == REGION_START ? REGION_LATER
+                                                                               : REGION_ANYWHERE};
+  else
+    state->stack = moved(state->stack, -(int64_t)stack->growth);
+  if (stack->copy == CODE_STACK_POINTER)
+    state->frame = moved(before, stack->copy_offset);
+  else if (stack->loses_frame)
+    state->frame = (struct code_place){.region = points_elsewhere ? REGION_OTHER : REGION_FRAME};
+}
+
+/* Where an instruction uses memory. */
+static struct code_place place_at(const struct code_state *state, enum code_stack_base base,
+                                  int32_t offset) {
+  return base == CODE_NO_BASE         ? (struct code_place){offset, REGION_FIXED}
+         : base == CODE_STACK_POINTER ? moved(state->stack, offset)
+                                      : moved(state->frame, offset);
+}
+
+/* Whether a place may be the same as one of other regions. */
+static bool may_overlap(uint8_t regions, uint8_t region) {
+  const unsigned stack =
+      1 << REGION_ANYWHERE | 1 << REGION_START | 1 << REGION_LATER | 1 << REGION_FRAME;
+  const unsigned others = region == REGION_ANYWHERE ? stack : stack & ~(1U << region);
+  return (stack >> region & 1) != 0 && (regions & others) != 0;
 }
 
 static struct code_slot *find_slot(struct code_slots *slots, struct code_place place) {
@@ -47,10 +98,10 @@ static bool is_made_at(const struct code_slots *slots, struct code_place place) 
 static void keep_made(struct code_slots *slots, struct code_place place) {
   if (is_made_at(slots, place))
     return;
-  const bool is_below = place.base == CODE_STACK_POINTER && place.offset < 0;
   if (slots->made_count < CODE_MADE_SLOTS)
     slots->made[slots->made_count] = place;
-  slots->made_count = is_below ? CODE_MADE_SLOTS + 1 : slots->made_count + 1;
+  slots->made_count++;
+  slots->made_regions |= (uint8_t)(1 << place.region);
   slots->has_grown = true;
 }
 
@@ -75,12 +126,15 @@ struct code_value code_either(const struct code_slots *slots, struct code_value 
   return either;
 }
 
-void code_lose(struct code_state *state, uint32_t registers, unsigned result) {
-  for (; registers != 0; registers &= registers - 1) {
-    struct code_value *value = &state->registers[__builtin_ctz(registers)];
+void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame) {
+  const uint32_t lost = state->slots != NULL ? state->slots->lost : 0;
+  for (uint32_t left = registers | lost; left != 0; left &= left - 1) {
+    struct code_value *value = &state->registers[__builtin_ctz(left)];
     *value = code_either(state->slots, *value, (struct code_value){.kind = CODE_UNKNOWN});
   }
   state->registers[result] = (struct code_value){.is_made = state->registers[result].is_made};
+  if ((lost >> frame & 1) != 0)
+    state->frame = (struct code_place){.region = REGION_FRAME};
 }
 
 struct code_value code_sum_of(struct code_value address) {
@@ -103,10 +157,7 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
   return sum;
 }
 
-void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
-                struct code_value value) {
-  struct code_slots *slots = state->slots;
-  const struct code_place place = {offset, (uint8_t)base};
+static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
   if (slots != NULL && code_is_made(value))
     keep_made(slots, place);
   if (!code_is_code(slots, value) || slots->count > CODE_SLOTS || find_slot(slots, place) != NULL)
@@ -114,38 +165,44 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
   if (slots->count < CODE_SLOTS)
     slots->items[slots->count] = (struct code_slot){value.table, place};
   slots->count++;
+  slots->regions |= (uint8_t)(1 << place.region);
   slots->has_grown = true;
+}
+
+void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
+                struct code_value value) {
+  const struct code_place place = place_at(state, base, offset);
+  if (place.region == REGION_OTHER)
+    code_store_elsewhere(state, value);
+  else
+    keep(state->slots, place, value);
+}
+
+static struct code_value load(struct code_slots *slots, struct code_place place) {
+  struct code_value loaded = {.kind = CODE_UNKNOWN};
+  if (slots == NULL || place.region == REGION_OTHER)
+    return loaded;
+  const bool may_be_any = slots->count > CODE_SLOTS || may_overlap(slots->regions, place.region);
+  const struct code_slot *slot = may_be_any ? &slots->items[0] : find_slot(slots, place);
+  slots->has_load = true;
+  if (slot != NULL)
+    loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  loaded.is_made = is_made_at(slots, place) || may_overlap(slots->made_regions, place.region) ||
+                   (slots->has_address && slots->has_distant_store);
+  return loaded;
 }
 
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset) {
-  struct code_slots *slots = state->slots;
-  const struct code_place place = {offset, (uint8_t)base};
-  struct code_value loaded = {.kind = CODE_UNKNOWN};
-  if (slots == NULL)
-    return loaded;
-  slots->has_load = true;
-  const struct code_slot *slot =
-      slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place);
-  if (slot != NULL)
-    loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
-  loaded.is_made = is_made_at(slots, place) || (slots->has_address && slots->has_distant_store) ||
-                   (slots->moves && slots->made_count > 0 && base == CODE_STACK_POINTER);
-  return loaded;
+  return load(state->slots, place_at(state, base, offset));
+}
+
+struct code_value code_load_anywhere(const struct code_state *state) {
+  return load(state->slots, (struct code_place){.region = REGION_ANYWHERE});
 }
 
 void code_store_anywhere(struct code_state *state, struct code_value value) {
-  struct code_slots *slots = state->slots;
-  const bool is_made = slots != NULL && code_is_made(value) && slots->made_count <= CODE_MADE_SLOTS;
-  const bool is_code = code_is_code(slots, value) && slots->count <= CODE_SLOTS;
-  if (is_made)
-    slots->made_count = CODE_MADE_SLOTS + 1;
-  if (is_code) {
-    slots->items[0].address = value.table;
-    slots->count = CODE_SLOTS + 1;
-  }
-  if (is_made || is_code)
-    slots->has_grown = true;
+  keep(state->slots, (struct code_place){.region = REGION_ANYWHERE}, value);
 }
 
 void code_store_elsewhere(struct code_state *state, struct code_value value) {
@@ -154,16 +211,4 @@ void code_store_elsewhere(struct code_state *state, struct code_value value) {
     return;
   slots->has_distant_store = true;
   slots->has_grown |= slots->has_address;
-}
-
-struct code_value code_load_anywhere(const struct code_state *state) {
-  struct code_slots *slots = state->slots;
-  struct code_value loaded = {.kind = CODE_UNKNOWN};
-  if (slots == NULL)
-    return loaded;
-  slots->has_load = true;
-  if (slots->count > 0)
-    loaded = (struct code_value){.kind = CODE_HELD, .table = slots->items[0].address};
-  loaded.is_made = slots->made_count > 0;
-  return loaded;
 }

@@ -212,14 +212,24 @@ struct code_value {
 
 enum { CODE_REGISTERS = 32, CODE_ARGUMENTS = 6 };
 
-/* A place on the stack. */
-struct code_place {
-  int32_t offset; /* from that register */
-  uint8_t base;   /* enum code_stack_base */
+/* What places on the stack, and variables, are counted from. */
+enum code_region {
+  REGION_ANYWHERE, /* an unresolved distance on the stack */
+  REGION_START,    /* the stack pointer at the function's start */
+  REGION_LATER, /* the stack pointer when it was aligned or moved by a computed distance, or after
+                    * an exception */
+  REGION_FRAME, /* the frame pointer: unresolved, it may point to the stack */
+  REGION_OTHER, /* the frame pointer is another value */
+  REGION_FIXED, /* memory at a fixed address */
 };
 
-/* A function's places on the stack with addresses of code, and with computed values, at any
- * time. */
+/* The stack pointer, or the frame pointer; and a word that it points to. */
+struct code_place {
+  int32_t offset;
+  uint8_t region; /* enum code_region */
+};
+
+/* A function's places with addresses of code, and with computed values, at any time. */
 enum { CODE_SLOTS = 16, CODE_MADE_SLOTS = 128 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
@@ -228,9 +238,10 @@ struct code_slots {
   uint32_t lost;        /* registers that some function changes though calls preserve them */
   bool has_load;        /* something was loaded from the stack */
   /* Registers may hold addresses of places on the stack; a computed value was stored by such a
-   * register, perhaps; and the stack pointer moves after a store by it. */
-  bool has_address, has_distant_store, moves;
-  uint32_t count; /* may be more than there is room for: then any place is one */
+   * register, perhaps. */
+  bool has_address, has_distant_store;
+  uint8_t regions, made_regions; /* of the places: a bit each */
+  uint32_t count;                /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;
     struct code_place place;
@@ -241,8 +252,9 @@ struct code_slots {
 
 struct code_state {
   struct code_value registers[CODE_REGISTERS];
-  struct code_value summed; /* the sum or target that was made last, or CODE_UNKNOWN */
-  uint64_t made;            /* the last address made of another one and a constant, or 0 */
+  struct code_place stack, frame; /* the two pointers */
+  struct code_value summed;       /* the sum or target that was made last, or CODE_UNKNOWN */
+  uint64_t made;                  /* the last address made of another one and a constant, or 0 */
   struct code_slots *slots;
 };
 
@@ -259,10 +271,15 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code is kept: something may be added to it. */
 struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b);
-/* A call may change registers (a bit each), or preserve them. `result`, the one for its result,
- * then has another value, possibly a computed one. */
-void code_lose(struct code_state *state, uint32_t registers, unsigned result);
-/* Stores a register on the stack; and loads from there. */
+/* A call may change registers (a bit each), or preserve them; so it is with those that some function
+ * loses. `result`, the one for its result, then has another value, possibly a computed one. */
+void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame);
+/* Moves the two pointers as an instruction does. `points_elsewhere`: a new frame pointer does, than to
+ * the stack. */
+void code_move_pointers(struct code_state *state, const struct code_stack *stack,
+                        bool points_elsewhere);
+/* Stores a value at a distance from one of the two, or at a fixed address (CODE_NO_BASE); and loads
+ * from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,

@@ -176,12 +176,16 @@ static struct code_value sum_of(struct code_value a, struct code_value b,
                                                 : entry.is_unsigned};
 }
 
+/* Where the memory is that an instruction uses, from its base before the instruction. */
+static int32_t offset_of(const struct code_stack *stack) {
+  const bool moves = stack->base == CODE_STACK_POINTER && stack->growth != CODE_STACK_LOST;
+  return stack->offset - (moves ? stack->growth : 0);
+}
+
 /* The value loaded from the stack, `more` bytes further on. */
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
-  const struct code_stack *stack = &instruction->stack;
-  const int32_t moved = stack->growth != CODE_STACK_LOST ? stack->growth : 0;
-  return code_load(state, stack->base, stack->offset - moved + more);
+  return code_load(state, instruction->stack.base, offset_of(&instruction->stack) + more);
 }
 
 /* The address that a part makes, or CODE_UNKNOWN. */
@@ -254,6 +258,7 @@ static void store(const struct link_machine *machine, const struct code_instruct
   const struct code_stack *stack = &instruction->stack;
   const struct code_values *values = &instruction->values;
   const bool is_followed = values->count > 0;
+  const int32_t offset = offset_of(stack);
   struct code_value made = code_sum(state, instruction->parts.reads);
   made.is_made = true;
   const struct code_value first = is_followed ? value_of(machine, state, values->to) : made;
@@ -267,11 +272,11 @@ static void store(const struct link_machine *machine, const struct code_instruct
     code_store_anywhere(state, made);
     return;
   }
-  code_store(state, stack->base, stack->offset, first);
+  code_store(state, stack->base, offset, first);
   if (values->count > 1)
-    code_store(state, stack->base, stack->offset + 8, value_of(machine, state, values->second));
+    code_store(state, stack->base, offset + 8, value_of(machine, state, values->second));
   for (int32_t more = 8; !is_followed && more < stack->size; more += 8)
-    code_store(state, stack->base, stack->offset + more, made);
+    code_store(state, stack->base, offset + more, made);
 }
 
 /* Forgets the values that the instruction changes. All registers but those that are loaded, or
@@ -282,8 +287,7 @@ static void forget(const struct link_machine *machine, const struct code_instruc
   const struct code_values *values = &instruction->values;
   uint32_t lost = parts->writes | parts->may_write;
   if (instruction->kind == CODE_CALL)
-    code_lose(state, machine->clobbers | (state->slots != NULL ? state->slots->lost : 0),
-              machine->result);
+    code_call(state, machine->clobbers, machine->result, machine->frame);
   const bool swaps =
       lost != 0 && is_store(&instruction->stack); /* it swaps a register with memory */
   for (; lost != 0; lost &= lost - 1) {
@@ -320,6 +324,16 @@ static void assign(const struct link_machine *machine, const struct code_instruc
     state->registers[values->second] = load(instruction, state, 8);
 }
 
+/* Whether a new frame pointer points elsewhere than to the stack: it is loaded, or made of other
+ * registers while none has an address on the stack. */
+static bool points_elsewhere(const struct link_machine *machine,
+                             const struct code_instruction *instruction,
+                             const struct code_state *state) {
+  const bool has_address = state->slots != NULL && state->slots->has_address;
+  return instruction->values.result >= RESULT_LOADED ||
+         (!has_address && !has(instruction->parts.reads, machine->frame));
+}
+
 void link_follow(const struct link_machine *machine, const struct code_instruction *instruction,
                  struct code_state *state, struct code_value *jump) {
   *jump = (struct code_value){0};
@@ -331,4 +345,5 @@ void link_follow(const struct link_machine *machine, const struct code_instructi
     *jump = value_of(machine, state, instruction->parts.from);
   store(machine, instruction, state);
   assign(machine, instruction, state, result_of(machine, instruction, state));
+  code_move_pointers(state, &instruction->stack, points_elsewhere(machine, instruction, state));
 }

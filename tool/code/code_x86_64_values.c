@@ -167,6 +167,15 @@ static struct code_value whole_value(const struct code_instruction *instruction,
   return operand == X86_MEMORY ? loaded_value(instruction, state) : value_of(state, operand);
 }
 
+/* The value that an instruction's result is made of. */
+static struct code_value source_value(const struct code_instruction *instruction,
+                                      const struct code_state *state) {
+  const struct code_operands *operands = &instruction->operands;
+  return operands->operation == X86_POP       ? code_load(state, CODE_STACK_POINTER, 0)
+         : operands->operation == X86_ADDRESS ? unknown /* no memory is read */
+                                              : whole_value(instruction, state, operands->from);
+}
+
 /* The value of a destination; parts of registers are unresolved. */
 static struct code_value old_value(const struct code_instruction *instruction,
                                    const struct code_state *state) {
@@ -248,6 +257,8 @@ static struct code_value result_of(const struct code_instruction *instruction,
   case X86_ADD:
   case X86_SUBTRACT:
     return added_value(instruction, state, from);
+  case X86_POP:
+    return from;
   case X86_CHOOSE:
     return chosen_value(instruction, state, from);
   default:
@@ -269,9 +280,8 @@ static bool makes(const struct code_instruction *instruction, const struct code_
   case X86_EXCHANGE:
     return code_is_made(from) || code_is_made(whole_value(instruction, state, operands->to));
   case X86_PUSH:
-    return code_is_made(from);
   case X86_POP:
-    return state->slots != NULL && state->slots->made_count > CODE_MADE_SLOTS;
+    return code_is_made(from);
   case X86_ADDRESS:
     return !instruction->is_relative;
   default:
@@ -293,42 +303,49 @@ static void keep_result(const struct code_instruction *instruction, struct code_
     state->registers[operands->to] = result;
 }
 
-/* A call preserves only the callee-saved registers (AMD64 psABI, 3.2.1), in programs whose functions
- * comply. */
-static void forget_at_call(struct code_state *state) {
-  code_lose(state, code_x86_64.lost | (state->slots != NULL ? state->slots->lost : 0),
-            code_x86_64.result);
+/* Whether a new frame pointer points elsewhere than to the stack: it is loaded, or was moved from a
+ * register while none has an address on the stack. */
+static bool points_elsewhere(const struct code_operands *operands, const struct code_state *state) {
+  switch ((enum x86_operation)operands->operation) {
+  case X86_MOVE:
+  case X86_EXTEND_WORD:
+  case X86_EXTEND:
+    return operands->from >= X86_NUMBER || state->slots == NULL || !state->slots->has_address;
+  default:
+    return operands->operation == X86_POP;
+  }
 }
 
-void x86_follow(const struct code_instruction *instruction, struct code_state *state,
-                struct code_value *jump) {
+static void follow(const struct code_instruction *instruction, struct code_state *state,
+                   struct code_value from) {
   const struct code_operands *operands = &instruction->operands;
-  const bool reads_memory = operands->operation != X86_ADDRESS;
-  const struct code_value from =
-      reads_memory ? whole_value(instruction, state, operands->from) : unknown;
-  *jump = operands->operation == X86_GO ? from : unknown;
-  if (instruction->kind == CODE_INVALID) {
-    *state = (struct code_state){.slots = state->slots};
-    return;
-  }
-  if (instruction->kind == CODE_CALL) {
-    forget_at_call(state);
-    return;
-  }
-  if (operands->operation == X86_EXTEND_RESULT) {
-    struct code_value *extended = &state->registers[code_x86_64.result];
-    *extended = is_short_entry(*extended) ? *extended : unknown;
-    return;
-  }
   struct code_value result = result_of(instruction, state, from);
   const bool is_made = makes(instruction, state, from);
   result.is_made = is_made && (result.kind == CODE_UNKNOWN || result.kind == CODE_HELD);
-  if (is_made && operands->operation == X86_PUSH)
-    code_store(state, CODE_STACK_POINTER, -WORD, (struct code_value){.is_made = true});
-  if (instruction->may_store && operands->to != X86_MEMORY) /* by a register that isn't named */
+  if (operands->operation == X86_PUSH)
+    code_store(state, CODE_STACK_POINTER, -WORD, from);
+  else if (instruction->may_store && operands->to != X86_MEMORY) /* by a register not named */
     code_store_elsewhere(state, (struct code_value){.is_made = true});
   for (uint32_t left = instruction->parts.may_write; left != 0; left &= left - 1)
     state->registers[__builtin_ctz(left)] = (struct code_value){.is_made = is_made};
   if (operands->to != CODE_NO_REGISTER && (result.kind != CODE_UNKNOWN || result.is_made))
     keep_result(instruction, state, result);
+}
+
+void x86_follow(const struct code_instruction *instruction, struct code_state *state,
+                struct code_value *jump) {
+  const struct code_operands *operands = &instruction->operands;
+  const struct code_value from = source_value(instruction, state);
+  *jump = operands->operation == X86_GO ? from : unknown;
+  if (instruction->kind == CODE_INVALID) {
+    *state = (struct code_state){.slots = state->slots};
+  } else if (instruction->kind == CODE_CALL) {
+    code_call(state, code_x86_64.lost, code_x86_64.result, code_x86_64.in_sets[0]);
+  } else if (operands->operation == X86_EXTEND_RESULT) {
+    struct code_value *extended = &state->registers[code_x86_64.result];
+    *extended = is_short_entry(*extended) ? *extended : unknown;
+  } else {
+    follow(instruction, state, from);
+    code_move_pointers(state, &instruction->stack, points_elsewhere(operands, state));
+  }
 }
