@@ -109,76 +109,60 @@ static bool load(struct evaluation *evaluation, uint64_t size) {
   return true;
 }
 
-/* Computes `left OP right`. False for an unknown OP, or a division by 0. */
-static bool compute(unsigned operation, uint64_t left, uint64_t right, uint64_t *result) {
+/* The result of `left OP right`, which is no division by 0. *is_known: false for an unknown OP. */
+static uint64_t compute(unsigned operation, uint64_t left, uint64_t right, bool *is_known) {
   const int64_t signed_left = (int64_t)left, signed_right = (int64_t)right;
+  *is_known = true;
   switch (operation) {
   case OP_AND:
-    *result = left & right;
-    return true;
+    return left & right;
   case OP_OR:
-    *result = left | right;
-    return true;
+    return left | right;
   case OP_XOR:
-    *result = left ^ right;
-    return true;
+    return left ^ right;
   case OP_PLUS:
-    *result = left + right;
-    return true;
+    return left + right;
   case OP_MINUS:
-    *result = left - right;
-    return true;
+    return left - right;
   case OP_MUL:
-    *result = left * right;
-    return true;
+    return left * right;
   case OP_DIV:
-    if (right == 0)
-      return false;
-    *result = right == UINT64_MAX ? -left : (uint64_t)(signed_left / signed_right);
-    return true;
+    return right == UINT64_MAX ? -left : (uint64_t)(signed_left / signed_right);
   case OP_MOD:
-    if (right == 0)
-      return false;
-    *result = left % right;
-    return true;
+    return left % right;
   case OP_SHL:
-    *result = right < 64 ? left << right : 0;
-    return true;
+    return right < 64 ? left << right : 0;
   case OP_SHR:
-    *result = right < 64 ? left >> right : 0;
-    return true;
+    return right < 64 ? left >> right : 0;
   case OP_SHRA:
-    *result = (uint64_t)(right < 63 ? signed_left >> right : signed_left < 0 ? -1 : 0);
-    return true;
+    return (uint64_t)(right < 63 ? signed_left >> right : signed_left < 0 ? -1 : 0);
   case OP_EQ:
-    *result = left == right;
-    return true;
+    return left == right;
   case OP_NE:
-    *result = left != right;
-    return true;
+    return left != right;
   case OP_GE:
-    *result = signed_left >= signed_right;
-    return true;
+    return signed_left >= signed_right;
   case OP_GT:
-    *result = signed_left > signed_right;
-    return true;
+    return signed_left > signed_right;
   case OP_LE:
-    *result = signed_left <= signed_right;
-    return true;
+    return signed_left <= signed_right;
   case OP_LT:
-    *result = signed_left < signed_right;
-    return true;
+    return signed_left < signed_right;
   default:
-    return false;
+    *is_known = false;
+    return 0;
   }
 }
 
 static bool binary(struct evaluation *evaluation, unsigned operation) {
   uint64_t *left = word(evaluation, 1), *right = word(evaluation, 0);
-  if (left == NULL || !compute(operation, *left, *right, left))
+  const bool divides = operation == OP_DIV || operation == OP_MOD;
+  bool is_known;
+  if (left == NULL || (divides && *right == 0))
     return false;
+  *left = compute(operation, *left, *right, &is_known);
   evaluation->depth--;
-  return true;
+  return is_known;
 }
 
 static bool unary(struct evaluation *evaluation, unsigned operation) {
