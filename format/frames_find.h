@@ -7,6 +7,7 @@
 #include "format/bits.h"
 #include "format/frames.h"
 #include "format/frames_bytes.h"
+#include "format/packed.h"
 
 /* ---- Shapes ---- */
 
@@ -88,6 +89,13 @@ static inline struct frame_view frames_find(const struct frames_part *part, uint
   if (part->shape_width > 0 || size == UINT64_MAX)
     return frames_find_exceptional(part, function, record, size);
   return sized_view(part, shape_of(part, function), size);
+}
+
+/* Of a table's record, by the size of its frame. */
+static inline struct frame_view packed_frame(const struct packed_record *record, uint64_t size) {
+  const struct packed_table *table = record->table;
+  return table->has_frames ? frames_find(&table->frames, record->stretch, record->index, size)
+                           : (struct frame_view){0};
 }
 
 #endif

@@ -258,9 +258,6 @@ bool packed_leaf(const struct packed_table *table, uint32_t number, struct packe
 /* The position that the first record of the leaf after it has. */
 uint64_t packed_leaf_next_position(const struct packed_leaf *leaf);
 
-/* The facts of the record's frame. */
-struct frame_view packed_frame(const struct packed_record *record);
-
 /* ---- Live sets: packed_live.c ---- */
 
 /* The number of a layout's frame size. UINT64_MAX: the layout is outside the part. */
@@ -311,14 +308,10 @@ struct packed_pairs {
   bool bad;
 };
 
-/* At a position of a layout. False: the table is broken, and there are none. */
-bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
-                  uint32_t position);
-
 struct packed_pair {
   uint32_t base, derived; /* locations' numbers */
 };
-/* False: there are no more, or pairs->bad. */
+/* Takes the next pair. False: there are no more, or pairs->bad. */
 bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair);
 
 /* Location `number`; all zeros if there is none of this number. */

@@ -16,7 +16,6 @@
  * position in the layout. For a function that starts in a leaf before, the directory has the
  * position of this leaf's first record.
  */
-#include "format/frames_find.h"
 #include "format/packed.h"
 
 /* ---- Leaves ---- */
@@ -348,11 +347,4 @@ enum packed_answer packed_record_at(const struct packed_table *table, uint32_t i
   const uint64_t n = index - leaf.index;
   const uint64_t offset = leaf_offset(&leaf, n);
   return fill(table, &leaf, n, table->text_start + offset, offset - leaf.start, record);
-}
-
-struct frame_view packed_frame(const struct packed_record *record) {
-  const struct packed_table *table = record->table;
-  return table->has_frames ? frames_find(&table->frames, record->stretch, record->index,
-                                         packed_record_frame_size(record))
-                           : (struct frame_view){0};
 }

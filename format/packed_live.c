@@ -68,14 +68,19 @@ uint64_t packed_layout_end(const struct packed_table *table, uint32_t layout) {
 
 /* ---- Pairs ---- */
 
-bool packed_pairs(struct packed_pairs *pairs, const struct packed_table *table, uint32_t layout,
-                  uint32_t position) {
-  *pairs = layout_pairs(table, layout, position);
-  return !pairs->bad;
-}
-
 bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {
-  return next_pair(pairs, pair);
+  do {
+    if (live_plain(pairs) != 0) {
+      pair->base = pair->derived = plain_location(pairs, take_slot(pairs));
+      return true;
+    }
+    while (pairs->live != 0 && !pairs->bad) {
+      *pair = slot_pair(pairs, take_slot(pairs));
+      if (is_references(pairs, *pair))
+        return true;
+    }
+  } while (next_group(pairs));
+  return false;
 }
 
 /* ---- Locations ---- */

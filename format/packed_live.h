@@ -232,20 +232,4 @@ static inline unsigned take_slot(struct packed_pairs *pairs) {
   return slot;
 }
 
-/* Takes the next pair. False: there are no more, or pairs->bad. */
-static inline bool next_pair(struct packed_pairs *pairs, struct packed_pair *pair) {
-  do {
-    if (live_plain(pairs) != 0) {
-      pair->base = pair->derived = plain_location(pairs, take_slot(pairs));
-      return true;
-    }
-    while (pairs->live != 0 && !pairs->bad) {
-      *pair = slot_pair(pairs, take_slot(pairs));
-      if (is_references(pairs, *pair))
-        return true;
-    }
-  } while (next_group(pairs));
-  return false;
-}
-
 #endif

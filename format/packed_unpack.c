@@ -4,6 +4,7 @@
  * layout.
  */
 #include "format/array.h"
+#include "format/frames_find.h"
 #include "format/packed_live.h"
 #include "format/packed_write.h"
 #include "format/sources_unpack.h"
@@ -193,14 +194,13 @@ static bool charge_groups(struct unpacker *unpacker, uint32_t layout) {
 static bool unpack_live(struct unpacker *unpacker, const struct packed_record *packed_record,
                         struct safepoint *record) {
   const struct packed_table *packed = unpacker->packed;
-  struct packed_pairs pairs;
   struct packed_pair pair;
   unsigned count = 0;
   uint64_t list_item;
   if (!charge_groups(unpacker, packed_record->layout) ||
       !unpack_list(unpacker, packed_record_list(packed_record), &list_item))
     return false;
-  packed_pairs(&pairs, packed, packed_record->layout, packed_record->position);
+  struct packed_pairs pairs = layout_pairs(packed, packed_record->layout, packed_record->position);
   while (packed_pairs_next(&pairs, &pair)) {
     const struct location base = packed_location(packed, pair.base);
     const struct location derived = packed_location(packed, pair.derived);
@@ -283,7 +283,8 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
 
 static bool unpack_frame(struct unpacker *unpacker, const struct packed_record *packed_record,
                          struct safepoint *record) {
-  const struct frame_view view = packed_frame(packed_record);
+  const struct frame_view view =
+      packed_frame(packed_record, packed_record_frame_size(packed_record));
   uint64_t words[FRAME_WORDS_MAX];
   if (!view.is_known)
     return true;

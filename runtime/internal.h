@@ -140,11 +140,7 @@ static inline void record_complete(struct stackpack_record *record) {
 
 /* The facts about a record's frame. */
 static inline struct frame_view record_view(const struct stackpack_record *record) {
-  const struct packed_record *packed = record_of(record);
-  const struct packed_table *table = packed->table;
-  return table->has_frames
-             ? frames_find(&table->frames, packed->stretch, packed->index, record->frame_size)
-             : (struct frame_view){0};
+  return packed_frame(record_of(record), record->frame_size);
 }
 
 /* table.c: the answer for a return address without a record. */

@@ -186,7 +186,7 @@ static inline struct stackpack_location numbered_location(const struct packed_ta
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   struct stackpack_pairs pairs;
-  packed_pairs(pairs_of(&pairs), packed->table, packed->layout, packed->position);
+  *pairs_of(&pairs) = layout_pairs(packed->table, packed->layout, packed->position);
   pairs.is_corrupt = false;
   return pairs;
 }
