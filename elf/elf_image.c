@@ -40,9 +40,10 @@ const char *elf_image_index(struct elf_image *image) {
   unsigned dynamic = 0;
   image->load_count = 0;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const uint32_t type = elf_image_segment(image, i).p_type;
-    dynamic += type == PT_DYNAMIC;
-    if (type != PT_LOAD)
+    const Elf64_Phdr segment = elf_image_segment(image, i);
+    if (segment.p_type == PT_DYNAMIC && dynamic++ == 0)
+      image->dynamic = segment;
+    if (segment.p_type != PT_LOAD)
       continue;
     if (image->load_count == ELF_IMAGE_LOADS_MAX)
       return "more than 256 segments to load";
@@ -260,34 +261,27 @@ static struct part part_at(const struct elf_image *image, uint64_t address) {
   return part;
 }
 
-unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value) {
-  unsigned found = 0;
-  *value = 0;
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    uint64_t size = 0;
-    const uint8_t *bytes =
-        segment.p_type == PT_DYNAMIC ? elf_image_at(image, segment.p_vaddr, &size) : NULL;
-    for (; size >= sizeof(Elf64_Dyn); bytes += sizeof(Elf64_Dyn), size -= sizeof(Elf64_Dyn)) {
-      Elf64_Dyn entry;
-      memcpy(&entry, bytes, sizeof entry);
-      if (entry.d_tag == DT_NULL)
-        break;
-      if (entry.d_tag == tag && found++ == 0)
-        *value = entry.d_un.d_val;
-    }
-  }
-  return found;
+/* The dynamic section; of size 0 if there is none, or it is unreadable. */
+static struct part dynamic_part(const struct elf_image *image) {
+  struct part part = {0};
+  if (image->dynamic.p_type == PT_DYNAMIC)
+    part.bytes = elf_image_at(image, image->dynamic.p_vaddr, &part.size);
+  return part;
 }
 
-static bool is_dynamic_readable(const struct elf_image *image) {
-  uint64_t size;
-  for (unsigned i = 0; i < image->header.e_phnum; i++) {
-    const Elf64_Phdr segment = elf_image_segment(image, i);
-    if (segment.p_type == PT_DYNAMIC && elf_image_at(image, segment.p_vaddr, &size) == NULL)
-      return false;
+unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value) {
+  unsigned found = 0;
+  struct part part = dynamic_part(image);
+  Elf64_Dyn entry;
+  *value = 0;
+  for (; part.size >= sizeof entry; part.bytes += sizeof entry, part.size -= sizeof entry) {
+    memcpy(&entry, part.bytes, sizeof entry);
+    if (entry.d_tag == DT_NULL)
+      break;
+    if (entry.d_tag == tag && found++ == 0)
+      *value = entry.d_un.d_val;
   }
-  return true;
+  return found;
 }
 
 /* Finds the relocations and symbols that the dynamic section names. False if some are
@@ -296,7 +290,7 @@ static bool find_relocations(const struct elf_image *image, struct part *relocat
                              struct part *symbols) {
   enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
   uint64_t rela, size, symbol_table, android;
-  if (!is_dynamic_readable(image))
+  if (image->dynamic.p_type == PT_DYNAMIC && dynamic_part(image).bytes == NULL)
     return false;
   const unsigned tables = elf_image_dynamic(image, DT_RELA, &rela);
   const unsigned sizes = elf_image_dynamic(image, DT_RELASZ, &size);

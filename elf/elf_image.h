@@ -29,14 +29,15 @@ struct elf_image {
   uint64_t bias;            /* of a loaded module: its addresses less the link-time ones */
   uint16_t loads[ELF_IMAGE_LOADS_MAX]; /* the program headers of type PT_LOAD, by number */
   unsigned load_count;
+  Elf64_Phdr dynamic; /* the program header of type PT_DYNAMIC; zeros: there is none */
 };
 
 /* Returns NULL, or an error's text (static storage): it must be a little-endian ELF64 file, and its
  * header tables inside. The program headers may still be unread: see elf_image_index. */
 const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 
-/* Finds the segments to load, for look-ups of addresses in the image: as soon as its program
- * headers are read. Returns NULL, or an error's text (static storage): a file that has more of them
+/* Finds the segments to load, for look-ups of addresses in the image, and the dynamic section: as
+ * soon as its program headers are read. Returns NULL, or an error's text (static storage): a file that has more of them
  * than ELF_IMAGE_LOADS_MAX, or a second dynamic section, would have its bytes read again and
  * again. */
 const char *elf_image_index(struct elf_image *image);

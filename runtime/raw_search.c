@@ -211,10 +211,7 @@ static bool has_like_map(struct looker *looker, const Elf64_Phdr *segment) {
 bool raw_may_be_there(const struct elf_image *image) {
   struct looker looker = {image, SCANS};
   uint64_t value;
-  bool is_dynamic = false;
-  for (unsigned i = 0; i < image->header.e_phnum; i++)
-    is_dynamic |= image->loaded[i].p_type == PT_DYNAMIC;
-  if (IS_SANITIZED || !is_dynamic || image->bias == 0 ||
+  if (IS_SANITIZED || image->dynamic.p_type != PT_DYNAMIC || image->bias == 0 ||
       elf_image_dynamic(image, DT_TEXTREL, &value) > 0 ||
       (elf_image_dynamic(image, DT_FLAGS, &value) > 0 && (value & DF_TEXTREL) != 0))
     return true;
