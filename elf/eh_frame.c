@@ -52,13 +52,9 @@ static bool cie_facts(struct cursor cie, struct cie_facts *facts) {
     } else if (*letter == 'L') {
       facts->data_encoding = (unsigned)cursor_take(&cie, 1);
     } else if (*letter == 'P') {
-      const unsigned encoding = (unsigned)cursor_take(&cie, 1);
-      const uint64_t place = cie.address + cie.position;
-      const uint64_t value = cursor_take_encoded(&cie, encoding);
-      const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
-      if (!cie.bad && (encoding & INDIRECT) == 0 &&
-          (is_relative || (encoding & RELATIVE_MASK) == 0))
-        facts->personality = is_relative ? value + place : value;
+      uint64_t base, value;
+      if (cursor_take_relative(&cie, (unsigned)cursor_take(&cie, 1), &base, &value))
+        facts->personality = base + value;
     } else if (*letter != 'S' && *letter != 'B' && *letter != 'G') {
       return is_known;
     }
@@ -109,15 +105,11 @@ static void read_cie(struct last_cie *cie, const struct cursor *fde, size_t posi
 
 /* Takes an FDE's addresses. False if they are unreadable. */
 static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *range) {
-  const uint64_t place = fde->address + fde->position;
-  const uint64_t start = cursor_take_encoded(fde, encoding);
-  const uint64_t length = cursor_take_encoded(fde, encoding & FORMAT_MASK);
-  const unsigned relative = encoding & RELATIVE_MASK;
-  if (fde->bad || (encoding & INDIRECT) != 0 || (relative != 0 && relative != RELATIVE_TO_PLACE))
-    return false;
-  range->start = relative == RELATIVE_TO_PLACE ? start + place : start;
-  range->end = range->start + length;
-  return true;
+  uint64_t base, start;
+  const bool is_start = cursor_take_relative(fde, encoding, &base, &start);
+  range->start = base + start;
+  range->end = range->start + cursor_take_encoded(fde, encoding & FORMAT_MASK);
+  return is_start && !fde->bad;
 }
 
 /* Reads an entry that take_entry has found. False for another entry than a readable FDE. */

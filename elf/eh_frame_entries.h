@@ -53,6 +53,16 @@ static inline uint64_t cursor_take_encoded(struct cursor *cursor, unsigned forma
   }
 }
 
+/* A number, and the address that it is relative to: its own place, or 0. False where it is
+ * unreadable, or relative to something else. */
+static inline bool cursor_take_relative(struct cursor *cursor, unsigned encoding, uint64_t *base,
+                                        uint64_t *value) {
+  const unsigned relation = encoding & (RELATIVE_MASK | INDIRECT);
+  *base = relation == RELATIVE_TO_PLACE ? cursor->address + cursor->position : 0;
+  *value = cursor_take_encoded(cursor, encoding);
+  return !cursor->bad && (relation == 0 || relation == RELATIVE_TO_PLACE);
+}
+
 /* ---- Entries ---- */
 
 /* The facts of a CIE. */

@@ -14,13 +14,10 @@ static uint64_t fde_data(struct cursor fde, const struct cie_facts *facts) {
   if (!facts->has_augmentation || facts->data_encoding == OMITTED)
     return 0;
   (void)cursor_take_leb128(&fde, false);
-  const uint64_t place = fde.address + fde.position;
-  const uint64_t value = cursor_take_encoded(&fde, facts->data_encoding);
-  const unsigned relative = facts->data_encoding & RELATIVE_MASK;
-  if (fde.bad || (facts->data_encoding & INDIRECT) != 0 ||
-      (relative != 0 && relative != RELATIVE_TO_PLACE))
+  uint64_t base, value;
+  if (!cursor_take_relative(&fde, facts->data_encoding, &base, &value))
     return UINT64_MAX;
-  return value == 0 || relative == 0 ? value : value + place;
+  return value == 0 ? 0 : base + value;
 }
 
 /* Reads the call sites of a function at `table`: each one's start, length and landing pad; then an
@@ -30,12 +27,10 @@ static bool read_call_sites(struct cursor *table, struct code_range function,
   uint64_t base = function.start;
   const unsigned base_encoding = (unsigned)cursor_take(table, 1);
   if (base_encoding != OMITTED) {
-    const uint64_t place = table->address + table->position;
-    base = cursor_take_encoded(table, base_encoding);
-    const unsigned relation = base_encoding & (RELATIVE_MASK | INDIRECT);
-    if (relation != 0 && relation != RELATIVE_TO_PLACE)
+    uint64_t value;
+    if (!cursor_take_relative(table, base_encoding, &base, &value))
       return false;
-    base += relation == 0 ? 0 : place;
+    base += value;
   }
   if (cursor_take(table, 1) != OMITTED) /* types */
     (void)cursor_take_leb128(table, false);

@@ -74,11 +74,9 @@ static bool advance(struct interpreter *interpreter, uint64_t delta) {
 }
 
 static bool set_location(struct interpreter *interpreter, struct cursor *code) {
-  const unsigned encoding = interpreter->cie->encoding;
-  const bool is_relative = (encoding & RELATIVE_MASK) == RELATIVE_TO_PLACE;
-  const uint64_t place = code->address + code->position;
-  const uint64_t value = cursor_take_encoded(code, encoding);
-  return !code->bad && go_to(interpreter, is_relative ? value + place : value);
+  uint64_t base, value;
+  return cursor_take_relative(code, interpreter->cie->encoding, &base, &value) &&
+         go_to(interpreter, base + value);
 }
 
 static bool remember(struct interpreter *interpreter) {
