@@ -47,6 +47,19 @@ static inline uintptr_t walk_register(const struct stackpack_context *context, u
   return (context->in_memory >> reg & 1) != 0 ? *(const uintptr_t *)value : value;
 }
 
+/* The value of any register, if the context has it. */
+static inline bool walk_find_register(const struct stackpack_context *context, unsigned reg,
+                                      uintptr_t *value) {
+  if (reg == STACKPACK_STACK_POINTER) {
+    *value = context->stack_pointer;
+    return true;
+  }
+  if (reg >= STACKPACK_REGISTERS || !walk_knows(context, reg))
+    return false;
+  *value = walk_register(context, reg);
+  return true;
+}
+
 /* A return address without its signature, for a look-up. Functions may sign theirs before they save
  * it, in bits that no address has (Arm Architecture Reference Manual, "Pointer authentication";
  * HINT 7 is XPACLRI). */

@@ -4,25 +4,14 @@
 
 enum { WORD = sizeof(uintptr_t) };
 
-static enum stackpack_walk_answer need_register(const struct stackpack_walk *walk, unsigned reg) {
-  return reg < STACKPACK_REGISTERS && walk_knows(&walk->context, reg)
-             ? STACKPACK_WALK_MANAGED
-             : STACKPACK_WALK_REGISTER_UNKNOWN;
-}
-
 /* The address register + offset. */
 static enum stackpack_walk_answer find_address(struct stackpack_walk *walk,
                                                const struct stackpack_location *location,
                                                uintptr_t *address) {
-  *address = (uintptr_t)location->value;
-  if (location->reg == STACKPACK_STACK_POINTER) {
-    *address += walk->context.stack_pointer;
-    return STACKPACK_WALK_MANAGED;
-  }
-  const enum stackpack_walk_answer answer = need_register(walk, location->reg);
-  if (answer == STACKPACK_WALK_MANAGED)
-    *address += walk_register(&walk->context, location->reg);
-  return answer;
+  if (!walk_find_register(&walk->context, location->reg, address))
+    return STACKPACK_WALK_REGISTER_UNKNOWN;
+  *address += (uintptr_t)location->value;
+  return STACKPACK_WALK_MANAGED;
 }
 
 /* The place of the word at an address in the frame. */
@@ -39,14 +28,13 @@ static enum stackpack_walk_answer check_slot(const struct stackpack_walk *walk, 
 static enum stackpack_walk_answer find_register(struct stackpack_walk *walk,
                                                 const struct stackpack_location *location,
                                                 uintptr_t **place) {
+  const struct stackpack_context *context = &walk->context;
   if (location->value != 0 || location->reg == STACKPACK_STACK_POINTER)
     return STACKPACK_WALK_BAD_LOCATION;
-  const enum stackpack_walk_answer answer = need_register(walk, location->reg);
-  if (answer != STACKPACK_WALK_MANAGED)
-    return answer;
-  if ((walk->context.in_memory >> location->reg & 1) == 0)
+  if (location->reg >= STACKPACK_REGISTERS || !walk_knows(context, location->reg) ||
+      (context->in_memory >> location->reg & 1) == 0)
     return STACKPACK_WALK_REGISTER_UNKNOWN;
-  *place = (uintptr_t *)walk->context.registers[location->reg];
+  *place = (uintptr_t *)context->registers[location->reg];
   return STACKPACK_WALK_MANAGED;
 }
 

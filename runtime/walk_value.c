@@ -4,17 +4,6 @@
 
 #include <string.h>
 
-static bool register_value(const struct stackpack_walk *walk, unsigned reg, uint64_t *value) {
-  if (reg == STACKPACK_STACK_POINTER) {
-    *value = walk->context.stack_pointer;
-    return true;
-  }
-  if (reg >= STACKPACK_REGISTERS || !walk_knows(&walk->context, reg))
-    return false;
-  *value = walk_register(&walk->context, reg);
-  return true;
-}
-
 /* The bytes from `start` on of a value in memory or in a register. */
 static bool take_bytes(const void *from, size_t start, size_t size, uint64_t *value) {
   *value = 0;
@@ -28,28 +17,28 @@ bool stackpack_walk_value(const struct stackpack_walk *walk,
                           const struct stackpack_location *location, uint64_t *value) {
   const struct stackpack_stack *stack = &walk->private_.stack;
   const size_t size = location->size;
-  uint64_t base;
+  uintptr_t base;
   switch (location->kind) {
   case STACKPACK_CONSTANT:
   case STACKPACK_LARGE_CONSTANT:
     *value = (uint64_t)location->value;
     return true;
   case STACKPACK_DIRECT:
-    if (!register_value(walk, location->reg, &base))
+    if (!walk_find_register(&walk->context, location->reg, &base))
       return false;
     *value = base + (uint64_t)location->value;
     return true;
   case STACKPACK_REGISTER:
-    return register_value(walk, location->reg, &base) && location->value >= 0 &&
+    return walk_find_register(&walk->context, location->reg, &base) && location->value >= 0 &&
            location->value < (int64_t)sizeof base &&
            size <= sizeof base - (size_t)location->value &&
            take_bytes(&base, (size_t)location->value, size, value);
   case STACKPACK_INDIRECT:
-    if (!register_value(walk, location->reg, &base))
+    if (!walk_find_register(&walk->context, location->reg, &base))
       return false;
-    base += (uint64_t)location->value;
+    base += (uintptr_t)location->value;
     return base >= stack->low && base < stack->end && size <= stack->end - base &&
-           take_bytes((const void *)(uintptr_t)base, 0, size, value);
+           take_bytes((const void *)base, 0, size, value);
   default:
     return false;
   }
