@@ -472,13 +472,6 @@ static enum stackpack_error update(struct process_overlay *process) {
   return add_modules(process, search.subs);
 }
 
-/* The same for a new process, in one pass. */
-static enum stackpack_error open_modules(struct process_overlay *process) {
-  struct search search = {.process = process};
-  list_modules(count_modules, &search);
-  return add_modules(process, search.subs);
-}
-
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
                                             struct stackpack_module *modules, size_t capacity) {
   struct process_overlay *overlay = process_of(process);
@@ -490,7 +483,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   overlay->capacity = capacity;
   overlay->owner = getpid();
   pthread_mutex_init(&overlay->writer, NULL);
-  const enum stackpack_error error = open_modules(overlay);
+  const enum stackpack_error error = update(overlay);
   if (error == STACKPACK_TOO_MANY_MODULES) {
     const uint64_t needed = overlay->needed;
     stackpack_process_close(process);
