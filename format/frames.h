@@ -124,11 +124,8 @@ struct frames_input {
 bool frames_has_room(const struct frame_machine *machine, uint64_t size,
                      const struct frame_facts *facts);
 
-/* Whether frames_extra will be above 0 for such facts. */
-bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
-                      const struct frame_facts *facts);
-
-/* Makes a part in the empty *out; no bytes if all frames are unknown. False if memory runs out. */
-bool frames_write(const struct frames_input *input, struct bit_writer *out);
+/* Makes a part in the empty *out; no bytes if all frames are unknown. Sets varies[n] for each function
+ * of a known size that frames_extra of some record exceeds. False if memory runs out. */
+bool frames_write(const struct frames_input *input, bool *varies, struct bit_writer *out);
 
 #endif

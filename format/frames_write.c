@@ -19,6 +19,7 @@ struct used_shape {
 
 struct frames_writer {
   const struct frames_input *input;
+  bool *varies;
   struct intern shapes;    /* facts less the size's; the first one is "unknown" */
   uint32_t *record_shapes; /* by record */
   uint32_t *extras;        /* by record: words by which the frame exceeds LLVM's size */
@@ -82,13 +83,6 @@ bool frames_has_room(const struct frame_machine *machine, uint64_t size,
   return split(machine, size, &copy, &extra);
 }
 
-bool frames_is_larger(const struct frame_machine *machine, uint64_t size,
-                      const struct frame_facts *facts) {
-  struct frame_facts copy = *facts;
-  uint32_t extra;
-  return split(machine, size, &copy, &extra) && extra > 0;
-}
-
 static bool find_shape(struct frames_writer *writer, uint32_t record) {
   const struct frames_input *input = writer->input;
   const uint32_t number = input->numbers[record];
@@ -125,6 +119,8 @@ static bool find_shapes(struct frames_writer *writer) {
     const uint32_t function = writer->input->functions[i];
     if (!find_shape(writer, i))
       return false;
+    writer->varies[function] |=
+        writer->extras[i] > 0 && writer->input->sizes[function] != UINT64_MAX;
     const uint32_t shape = writer->record_shapes[i];
     if (writer->function_shapes[function] == NONE)
       writer->function_shapes[function] = shape;
@@ -268,10 +264,11 @@ static void write_all(struct frames_writer *writer, struct bit_writer *out) {
     bit_writer_append(out, &writer->parts[i]);
 }
 
-bool frames_write(const struct frames_input *input, struct bit_writer *out) {
+bool frames_write(const struct frames_input *input, bool *varies, struct bit_writer *out) {
   struct owned owned = {0};
   struct frames_writer writer = {
       .input = input,
+      .varies = varies,
       .record_shapes = owned_array(&owned, input->record_count, sizeof *writer.record_shapes),
       .extras = owned_array(&owned, input->record_count, sizeof *writer.extras),
       .function_shapes = owned_array(&owned, input->function_count, sizeof *writer.function_shapes),

@@ -44,7 +44,8 @@ struct encoder {
   struct encoder_function *functions;
   struct encoder_stretch *stretches; /* at most two a function */
   uint32_t *positions;               /* by record: in its function's layout */
-  bool *varies;          /* by function: some records' frames are larger than its frame size */
+  uint32_t *record_stretches;        /* by record: its function's */
+  bool *varies; /* by stretch: some records' frames are larger than its function's frame size */
   uint64_t *frame_sizes; /* distinct, by number; the ones of functions that vary are last */
   size_t frame_size_count;
   uint64_t *sequences;

@@ -65,6 +65,7 @@ static void find_positions(struct encoder *encoder) {
   for (uint32_t i = 0; i < encoder->table->record_count; i++) {
     struct encoder_function *plan = &encoder->functions[encoder->table->records[i].function];
     encoder->positions[i] = i - plan->first;
+    encoder->record_stretches[i] = plan->stretch;
     if (i >= plan->first && encoder->positions[i] < plan->by_rule)
       continue;
     encoder->positions[i] = plan->by_rule + plan->extra++;
@@ -126,6 +127,8 @@ static bool plan_functions(struct encoder *encoder) {
   encoder->functions = encoder_array(encoder, functions, sizeof *encoder->functions);
   encoder->stretches = encoder_array(encoder, functions * 2, sizeof *encoder->stretches);
   encoder->positions = encoder_array(encoder, table->record_count, sizeof *encoder->positions);
+  encoder->record_stretches =
+      encoder_array(encoder, table->record_count, sizeof *encoder->record_stretches);
   if (encoder->error != NULL)
     return false;
   count_by_rule(encoder);
@@ -134,27 +137,38 @@ static bool plan_functions(struct encoder *encoder) {
   return true;
 }
 
-/* ---- Frame sizes ---- */
+/* ---- Frames ---- */
 
-/* Finds the functions with records whose frames are larger than the function's size. */
-static bool find_varying(struct encoder *encoder) {
+/* Writes the known facts of frames, by records and stretches, and finds the functions whose frames
+ * vary. */
+static bool write_frames(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
-  const struct safepoint *last = NULL;
-  encoder->varies = encoder_array(encoder, table->function_count, sizeof *encoder->varies);
-  for (uint32_t i = 0; i < table->record_count && encoder->error == NULL; i++) {
-    const struct safepoint *record = &table->records[i];
-    const uint64_t size = table->functions[record->function].frame_size;
-    const bool is_as_before =
-        last != NULL && last->function == record->function && last->frame == record->frame;
-    last = record;
-    if (is_as_before || record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
-      continue;
-    const struct frame_facts facts =
-        frame_from_words(intern_get(&table->frames, record->frame - 1));
-    encoder->varies[record->function] |= frames_is_larger(&table->frame_machine, size, &facts);
+  const uint32_t stretches = encoder->header.stretches;
+  uint32_t *numbers = encoder_array(encoder, table->record_count, sizeof *numbers);
+  uint64_t *sizes = encoder_array(encoder, stretches, sizeof *sizes);
+  encoder->varies = encoder_array(encoder, stretches, sizeof *encoder->varies);
+  if (encoder->error != NULL)
+    return false;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    numbers[i] = table->records[i].frame;
+    sizes[encoder->record_stretches[i]] = table->functions[table->records[i].function].frame_size;
   }
-  return encoder->error == NULL;
+  const struct frames_input input = {table->frame_machine,
+                                     stretches,
+                                     table->record_count,
+                                     encoder->record_stretches,
+                                     numbers,
+                                     sizes,
+                                     &table->frames};
+  return frames_write(&input, encoder->varies, &encoder->parts[PACKED_FRAMES]) ||
+         no_memory(encoder);
 }
+
+static bool varies(const struct encoder *encoder, uint32_t function) {
+  return encoder->varies[encoder->functions[function].stretch];
+}
+
+/* ---- Frame sizes ---- */
 
 /* Collects the distinct sizes of functions' frames. */
 static bool collect_frame_sizes(struct encoder *encoder) {
@@ -162,11 +176,11 @@ static bool collect_frame_sizes(struct encoder *encoder) {
   uint64_t *sizes = encoder_array(encoder, table->function_count, sizeof *sizes);
   size_t count = 0;
   encoder->frame_sizes = sizes;
-  for (int varies = 0; varies < 2 && encoder->error == NULL; varies++) {
+  for (int is_varying = 0; is_varying < 2 && encoder->error == NULL; is_varying++) {
     const size_t first = count;
     encoder->header.varying_from = (uint32_t)first;
     for (uint32_t i = 0; i < table->function_count; i++)
-      if (encoder->varies[i] == varies)
+      if (varies(encoder, i) == is_varying)
         sizes[count++] = table->functions[i].frame_size;
     count = first + array_sort_words(sizes + first, count - first);
   }
@@ -178,7 +192,7 @@ static bool collect_frame_sizes(struct encoder *encoder) {
 static bool write_frame_sizes(struct encoder *encoder) {
   struct packed_header *header = &encoder->header;
   uint64_t largest = 0, bits = 0;
-  if (!find_varying(encoder) || !collect_frame_sizes(encoder))
+  if (!collect_frame_sizes(encoder))
     return false;
   const uint64_t *sizes = encoder->frame_sizes;
   for (size_t i = 0; i < encoder->frame_size_count; i++)
@@ -199,8 +213,8 @@ static bool write_frame_sizes(struct encoder *encoder) {
 
 static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
   const size_t varying = encoder->header.varying_from;
-  const size_t first = encoder->varies[function] ? varying : 0;
-  const size_t end = encoder->varies[function] ? encoder->frame_size_count : varying;
+  const size_t first = varies(encoder, function) ? varying : 0;
+  const size_t end = varies(encoder, function) ? encoder->frame_size_count : varying;
   assert(first < end);
   return first + search_words_below(encoder->frame_sizes + first, end - first,
                                     encoder->table->functions[function].frame_size);
@@ -344,32 +358,6 @@ static void write_global_roots(struct encoder *encoder) {
     bit_writer_varint(out, i == 0 ? 0 : (roots[i] - roots[i - 1]) >> shift);
 }
 
-/* ---- Frames ---- */
-
-/* Writes the known facts of frames, by records and stretches. */
-static bool write_frames(struct encoder *encoder) {
-  const struct safepoints *table = encoder->table;
-  uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);
-  uint32_t *numbers = encoder_array(encoder, table->record_count, sizeof *numbers);
-  uint64_t *sizes = encoder_array(encoder, encoder->header.stretches, sizeof *sizes);
-  if (encoder->error != NULL)
-    return false;
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const uint32_t function = table->records[i].function;
-    stretches[i] = encoder->functions[function].stretch;
-    numbers[i] = table->records[i].frame;
-    sizes[stretches[i]] = table->functions[function].frame_size;
-  }
-  const struct frames_input input = {table->frame_machine,
-                                     encoder->header.stretches,
-                                     table->record_count,
-                                     stretches,
-                                     numbers,
-                                     sizes,
-                                     &table->frames};
-  return frames_write(&input, &encoder->parts[PACKED_FRAMES]) || no_memory(encoder);
-}
-
 /* A part of the table: its number and its bytes. */
 static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t number,
                       uint64_t size) {
@@ -410,8 +398,8 @@ static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
 static bool encode(struct encoder *encoder, struct bit_writer *out) {
   assert(safepoints_are_finished(encoder->table));
   static bool (*const steps[])(struct encoder *) = {
-      plan_functions,       write_frame_sizes,    collect_sequences,   share_layouts,
-      packed_write_numbers, packed_write_layouts, packed_write_leaves,
+      plan_functions, write_frames,         write_frame_sizes,    collect_sequences,
+      share_layouts,  packed_write_numbers, packed_write_layouts, packed_write_leaves,
   };
   const struct safepoints *table = encoder->table;
   encoder->header = (struct packed_header){
@@ -437,7 +425,7 @@ static bool encode(struct encoder *encoder, struct bit_writer *out) {
   write_global_roots(encoder);
   if (encoder->write_sources != NULL && !encoder->write_sources(encoder))
     return no_memory(encoder);
-  return write_frames(encoder) && join_parts(encoder, out);
+  return join_parts(encoder, out);
 }
 
 const char *packed_write_with(struct encoder *encoder, uint8_t **bytes, size_t *size) {

@@ -5,17 +5,14 @@
 static bool write_sources(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   uint32_t *places = encoder_array(encoder, table->record_count, sizeof *places);
-  uint32_t *stretches = encoder_array(encoder, table->record_count, sizeof *stretches);
   bool is_too_large;
   if (encoder->error != NULL)
     return false;
-  for (uint32_t i = 0; i < table->record_count; i++) {
+  for (uint32_t i = 0; i < table->record_count; i++)
     places[i] = table->records[i].source;
-    stretches[i] = encoder->functions[table->records[i].function].stretch;
-  }
   const struct sources_input input = {
-      &table->sources, table->record_count, encoder->header.stretches,
-      places,          stretches,           encoder->positions,
+      &table->sources, table->record_count,       encoder->header.stretches,
+      places,          encoder->record_stretches, encoder->positions,
   };
   const bool ok = sources_write(&input, &encoder->parts[PACKED_SOURCES], &is_too_large);
   return ok || (is_too_large && encoder_too_many(encoder));
