@@ -18,18 +18,21 @@ static unsigned shift_below(unsigned shift, unsigned limit) {
   return shift < limit ? shift : limit;
 }
 
-static uint64_t leaves_for(const struct packed_header *header, unsigned bucket_shift) {
-  return (header->text_size >> (bucket_shift + 4)) + 1;
+/* The form of leaves with buckets of a size. */
+static struct packed_form form_with(const struct packed_header *header, unsigned bucket_shift) {
+  return packed_form((struct packed_leaf_form){
+      .bucket_shift = (uint8_t)bucket_shift,
+      .record_shift = (uint8_t)shift_below(header->record_shift, bucket_shift),
+      .start_shift = (uint8_t)shift_below(header->start_shift, bucket_shift),
+  });
+}
+
+static uint64_t leaves_for(const struct packed_header *header, const struct packed_form *form) {
+  return (header->text_size >> form->leaf_shift) + 1;
 }
 
 static uint64_t offset_of(const struct encoder *encoder, uint32_t record) {
   return encoder->table->records[record].address - encoder->text_start;
-}
-
-/* The bytes of a low. */
-static unsigned low_bytes_for(unsigned bucket_shift, unsigned record_shift) {
-  const unsigned bits = bucket_shift - record_shift;
-  return bits == 0 ? 1 : (unsigned)bits_to_bytes(bits);
 }
 
 /* ---- The size of buckets ---- */
@@ -55,9 +58,8 @@ static unsigned steps_in(uint64_t records, unsigned low_bytes) {
 
 static void add_bucket(const struct encoder *encoder, struct buckets *buckets, unsigned shift,
                        uint64_t records) {
-  const unsigned record_shift = shift_below(encoder->header.record_shift, shift);
   buckets->full += records >= PACKED_BUCKET_FULL;
-  buckets->steps += steps_in(records, low_bytes_for(shift, record_shift)) * records;
+  buckets->steps += steps_in(records, form_with(&encoder->header, shift).low_bytes) * records;
 }
 
 /* Goes through the records once, with buckets of all sizes: at a record with other highest bits
@@ -77,21 +79,17 @@ static void count_buckets(const struct encoder *encoder, struct buckets buckets[
   }
 }
 
-/* The size of directory and leaves with buckets of such a size, nearly. */
-static uint64_t size_with(const struct encoder *encoder, unsigned bucket_shift, uint64_t full) {
-  const struct packed_header *header = &encoder->header;
-  const unsigned record_shift = shift_below(header->record_shift, bucket_shift);
-  const unsigned start_shift = shift_below(header->start_shift, bucket_shift);
+/* The size of directory and leaves of a form, nearly. */
+static uint64_t size_with(const struct packed_header *header, const struct packed_form *form,
+                          uint64_t full) {
   const uint64_t entry = bits_bytes_for(header->records) + bits_bytes_for(header->stretches);
-  return leaves_for(header, bucket_shift) * (8 + entry) +
-         (uint64_t)header->records * low_bytes_for(bucket_shift, record_shift) +
-         (uint64_t)header->stretches * bits_to_bytes(bucket_shift + 4 - start_shift) +
-         full * sizeof(uint16_t);
+  return leaves_for(header, form) * (8 + entry) + (uint64_t)header->records * form->low_bytes +
+         (uint64_t)header->stretches * form->start_bytes + full * sizeof(uint16_t);
 }
 
 /* A step of reading takes some 8 % of a look-up's time, and so is worth about as much of a table,
  * at some 3 bytes a record. */
-static void choose_bucket(struct encoder *encoder) {
+static struct packed_form choose_form(struct encoder *encoder) {
   enum { STEPS_A_BYTE = 2 };
   struct packed_header *header = &encoder->header;
   struct buckets buckets[MOST_SHIFT + 1] = {{0}};
@@ -99,11 +97,12 @@ static void choose_bucket(struct encoder *encoder) {
   unsigned best = MOST_SHIFT;
   count_buckets(encoder, buckets);
   for (unsigned shift = LEAST_SHIFT; shift <= MOST_SHIFT; shift++) {
-    const uint64_t leaves = leaves_for(header, shift);
+    const struct packed_form form = form_with(header, shift);
+    const uint64_t leaves = leaves_for(header, &form);
     if (leaves > ((uint64_t)header->records + header->stretches) * 16)
       continue;
     const uint64_t price =
-        size_with(encoder, shift, buckets[shift].full) + buckets[shift].steps / STEPS_A_BYTE;
+        size_with(header, &form, buckets[shift].full) + buckets[shift].steps / STEPS_A_BYTE;
     if (price < least) {
       least = price;
       best = shift;
@@ -111,9 +110,11 @@ static void choose_bucket(struct encoder *encoder) {
     if (leaves == 1)
       break;
   }
-  header->bucket_shift = (uint8_t)best;
-  header->record_shift = (uint8_t)shift_below(header->record_shift, best);
-  header->start_shift = (uint8_t)shift_below(header->start_shift, best);
+  const struct packed_form form = form_with(header, best);
+  header->bucket_shift = form.bucket_shift;
+  header->record_shift = form.record_shift;
+  header->start_shift = form.start_shift;
+  return form;
 }
 
 /* ---- Leaves ---- */
@@ -148,47 +149,42 @@ static bool put_more(struct encoder *encoder, const uint32_t counts[PACKED_BUCKE
   return true;
 }
 
-static bool put_leaf(struct encoder *encoder, struct leaf_place *entry) {
-  const struct packed_header *header = &encoder->header;
+static bool put_leaf(struct encoder *encoder, const struct packed_form *form,
+                     struct leaf_place *entry) {
   struct bit_writer *leaves = &encoder->parts[PACKED_LEAVES];
-  const unsigned leaf_shift = header->bucket_shift + 4u;
-  const unsigned low_bytes = low_bytes_for(header->bucket_shift, header->record_shift);
-  const unsigned start_bytes = (unsigned)bits_to_bytes(leaf_shift - header->start_shift);
   const uint32_t from = (uint32_t)entry->index, to = (uint32_t)entry[1].index;
-  assert(from <= to && to <= header->records && entry->stretch <= entry[1].stretch);
+  assert(from <= to && to <= encoder->header.records && entry->stretch <= entry[1].stretch);
   uint32_t counts[PACKED_BUCKETS];
   put_counts(encoder, from, to, counts);
   for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
-    put_number(leaves,
-               (encoder->stretches[i].offset & bits_low_mask(leaf_shift)) >> header->start_shift,
-               start_bytes);
+    put_number(leaves, (encoder->stretches[i].offset & form->leaf_mask) >> form->start_shift,
+               form->start_bytes);
   for (uint32_t i = from; i < to; i++)
-    put_number(leaves,
-               (offset_of(encoder, i) & bits_low_mask(header->bucket_shift)) >>
-                   header->record_shift,
-               low_bytes);
+    put_number(leaves, (offset_of(encoder, i) & form->bucket_mask) >> form->record_shift,
+               form->low_bytes);
   entry[1].full = entry->full;
   return put_more(encoder, counts, &entry[1].full);
 }
 
 /* Counts the records and stretches in the leaves before each, and writes the leaves. */
-static bool put_leaves(struct encoder *encoder, struct leaf_place *entries, uint64_t leaves) {
+static bool put_leaves(struct encoder *encoder, const struct packed_form *form,
+                       struct leaf_place *entries, uint64_t leaves) {
   const struct packed_header *header = &encoder->header;
-  const unsigned leaf_shift = header->bucket_shift + 4u;
   uint32_t index = 0, stretch = 0;
   uint32_t first = 0; /* record of the last of these stretches */
   for (uint64_t i = 0; i < leaves; i++) {
     struct leaf_place *next = &entries[i + 1];
-    while (stretch < header->stretches && encoder->stretches[stretch].offset >> leaf_shift <= i)
+    while (stretch < header->stretches &&
+           encoder->stretches[stretch].offset >> form->leaf_shift <= i)
       stretch++;
-    while (index < header->records && offset_of(encoder, index) >> leaf_shift <= i)
+    while (index < header->records && offset_of(encoder, index) >> form->leaf_shift <= i)
       index++;
     while (first < index && offset_of(encoder, first) <= encoder->stretches[stretch - 1].offset)
       first++;
     next->index = index;
     next->stretch = stretch;
     next->position = index - first;
-    if (!put_leaf(encoder, next - 1))
+    if (!put_leaf(encoder, form, next - 1))
       return false;
   }
   return true;
@@ -233,10 +229,10 @@ static void put_references(struct encoder *encoder) {
 }
 
 bool packed_write_leaves(struct encoder *encoder) {
-  choose_bucket(encoder);
-  const uint64_t leaves = leaves_for(&encoder->header, encoder->header.bucket_shift);
+  const struct packed_form form = choose_form(encoder);
+  const uint64_t leaves = leaves_for(&encoder->header, &form);
   struct leaf_place *entries = encoder_array(encoder, leaves, sizeof *entries);
   put_references(encoder);
-  return entries != NULL && put_leaves(encoder, entries, leaves) &&
+  return entries != NULL && put_leaves(encoder, &form, entries, leaves) &&
          put_directory(encoder, entries, leaves);
 }
