@@ -98,15 +98,18 @@ static inline struct packed_pairs broken_pairs(const struct packed_table *table)
   return (struct packed_pairs){.table = table, .bad = true};
 }
 
-/* The field that has the number of a position's row. The fields of all positions end at the bit
- * `positions_end`, position 0's as the last one.
- *
- * Rows are numbered as they first come, so position p has one of the first p + 1, and its number
- * takes no more bits than that. */
+/* The bits of the number of a position's row. Rows are numbered as they first come, so position p
+ * has one of the first p + 1, and its number takes no more bits than that. */
+static inline unsigned position_width(uint32_t position, uint32_t rows) {
+  const unsigned most = bits_for_number(rows), up_to = bits_for_number(position);
+  return up_to < most ? up_to : most;
+}
+
+/* That field. The fields of all positions end at the bit `positions_end`, position 0's as the last
+ * one. */
 static inline __attribute__((always_inline)) struct packed_field
 position_field(uint64_t positions_end, uint32_t position, uint32_t rows) {
-  const unsigned most = bits_for_number(rows), up_to = bits_for_number(position);
-  const unsigned width = up_to < most ? up_to : most;
+  const unsigned width = position_width(position, rows);
   const uint64_t all = ((uint64_t)position + 1) * width - (((uint64_t)1 << width) - 1);
   return (struct packed_field){positions_end - all, width};
 }

@@ -10,6 +10,7 @@
 #include "format/packed_write_groups.h"
 #include "format/array.h"
 #include "format/checksum.h"
+#include "format/packed_live.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -239,13 +240,9 @@ static void find_numbers(struct groups_writer *writer) {
   group->number_width = high == low ? 1 : bits_for_count((uint64_t)high - low + 1);
 }
 
-/* The bits of the numbers of `count` positions. */
-static uint64_t positions_size(uint64_t count, uint64_t rows) {
-  if (count == 0)
-    return 0;
-  const unsigned most = bits_for_count(rows), up_to = bits_for_count(count);
-  const unsigned width = up_to < most ? up_to : most;
-  return (count - 1) * width - bits_low_mask(width) + width;
+/* The bits of the numbers of `count` positions: from the last one's field, the first, to their end. */
+static uint64_t positions_size(uint32_t count, uint32_t rows) {
+  return count == 0 ? 0 : -position_field(0, count - 1, rows - 1).at;
 }
 
 /* The group's size with its plain slots in order from `first` on (span > 0), or with a number for
@@ -464,11 +461,9 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
 
 static void put_positions(const struct groups_writer *writer, struct bit_writer *bodies) {
   const struct live_sets *sets = writer->sets;
-  const unsigned most = bits_for_count(writer->group.rows);
-  for (uint32_t i = sets->positions; i-- > 0 && most > 0;) {
-    const unsigned up_to = bits_for_count((uint64_t)i + 1);
-    bit_writer_put(bodies, writer->rows[sets->row_of[i]], up_to < most ? up_to : most);
-  }
+  for (uint32_t i = sets->positions; i-- > 0 && writer->group.rows > 1;)
+    bit_writer_put(bodies, writer->rows[sets->row_of[i]],
+                   position_width(i, writer->group.rows - 1));
 }
 
 /* Writes the group that is put together. */
