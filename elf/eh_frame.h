@@ -58,8 +58,8 @@ static inline struct frame_machine eh_frame_machine(const struct machine *machin
 }
 
 /* Finds the facts of the frame at each of the sorted addresses[0..count) in an .eh_frame section as
- * above: numbers[n], 0 before, becomes 1 + the number in *set of the facts' sequence (frame_words),
- * or stays 0 where they are unknown. They are unknown where overlapping FDEs differ, and from the
+ * above: numbers[n], 0 before, becomes the number in *set of the facts (frame_facts_add), or
+ * stays 0 where they are unknown. They are unknown where overlapping FDEs differ, and from the
  * place on where an FDE is unreadable. It takes time in proportion to the section's size and to
  * count, for any bytes: where FDEs mostly repeat each other, all facts are unknown. `code` may be
  * NULL, or may show more (machine.h, save_more). False if memory runs out. */

@@ -85,9 +85,8 @@ static bool tell_row(void *context, struct frame_rules *rules, struct code_range
   complete(teller, rules, range.start);
   if (teller->next == teller->count || teller->addresses[teller->next] >= range.end)
     return true;
-  uint64_t words[FRAME_WORDS_MAX];
   const struct frame_facts facts = facts_of(rules, teller->return_register);
-  const uint32_t number = 1 + intern_add(teller->set, words, frame_words(&facts, words));
+  const uint32_t number = frame_facts_add(teller->set, &facts);
   teller->no_memory = number == 0;
   if (!teller->no_memory)
     note(teller, range.end, number);

@@ -109,8 +109,7 @@ static void judge_frame(const struct checker *checker, struct entry *entry,
   const uint64_t size = checker->table->functions[entry->number].frame_size;
   if (machine == NULL || record->frame == 0 || size == SAFEPOINT_FRAME_SIZE_UNKNOWN)
     return;
-  const struct frame_facts facts =
-      frame_from_words(intern_get(&checker->table->frames, record->frame - 1));
+  const struct frame_facts facts = frame_facts_get(&checker->table->frames, record->frame);
   if (facts.cfa_register != machine->stack_pointer)
     return;
   const uint64_t depth = (uint64_t)(int64_t)facts.cfa_offset - machine->pushed_by_call;

@@ -37,7 +37,7 @@ static void ask(const struct safepoints *table, struct question *questions) {
 static bool can_tell(const struct safepoints *table, uint32_t function, uint32_t number) {
   if (number == 0)
     return false;
-  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, number - 1));
+  const struct frame_facts facts = frame_facts_get(&table->frames, number);
   return frames_has_room(&table->frame_machine, table->functions[function].frame_size, &facts);
 }
 

@@ -41,18 +41,18 @@ struct frame_facts {
   int32_t offsets[FRAME_REGISTERS];
 };
 
-/* The same as a sequence of words, equal for equal facts: for a set (intern.h). */
-enum { FRAME_WORDS_MAX = sizeof(struct frame_facts) / sizeof(uint64_t) };
-_Static_assert(FRAME_WORDS_MAX * sizeof(uint64_t) == 16 + FRAME_REGISTERS * sizeof(int32_t),
+_Static_assert(sizeof(struct frame_facts) == 16 + FRAME_REGISTERS * sizeof(int32_t),
                "there are no gaps");
-static inline unsigned frame_words(const struct frame_facts *facts,
-                                   uint64_t words[FRAME_WORDS_MAX]) {
-  memcpy(words, facts, sizeof *facts);
-  return FRAME_WORDS_MAX;
+
+/* Facts in a set, numbered from 1 on. frame_facts_add returns 0 if memory runs out. */
+static inline uint32_t frame_facts_add(struct intern *set, const struct frame_facts *facts) {
+  uint64_t words[sizeof *facts / sizeof(uint64_t)];
+  memcpy(words, facts, sizeof words);
+  return 1 + intern_add(set, words, sizeof words / sizeof *words);
 }
-static inline struct frame_facts frame_from_words(struct intern_sequence sequence) {
+static inline struct frame_facts frame_facts_get(const struct intern *set, uint32_t number) {
   struct frame_facts facts;
-  memcpy(&facts, sequence.words, sizeof facts);
+  memcpy(&facts, intern_get(set, number - 1).words, sizeof facts);
   return facts;
 }
 

@@ -93,9 +93,8 @@ static bool find_shape(struct frames_writer *writer, uint32_t record) {
     return true;
   }
   struct frame_facts facts = unknown;
-  uint64_t words[FRAME_WORDS_MAX];
   if (number != 0) {
-    facts = frame_from_words(intern_get(input->set, number - 1));
+    facts = frame_facts_get(input->set, number);
     if (!split(&input->machine, input->sizes[input->functions[record]], &facts,
                &writer->extras[record])) {
       facts = unknown;
@@ -104,14 +103,13 @@ static bool find_shape(struct frames_writer *writer, uint32_t record) {
   }
   if (writer->extras[record] > writer->largest_extra)
     writer->largest_extra = writer->extras[record];
-  writer->record_shapes[record] = intern_add(&writer->shapes, words, frame_words(&facts, words));
+  writer->record_shapes[record] = frame_facts_add(&writer->shapes, &facts) - 1;
   return writer->record_shapes[record] != INTERN_FAILED;
 }
 
 /* A function has the shape of its first record. */
 static bool find_shapes(struct frames_writer *writer) {
-  uint64_t words[FRAME_WORDS_MAX];
-  if (intern_add(&writer->shapes, words, frame_words(&unknown, words)) == INTERN_FAILED)
+  if (frame_facts_add(&writer->shapes, &unknown) == 0)
     return false;
   for (uint32_t i = 0; i < writer->input->function_count; i++)
     writer->function_shapes[i] = NONE;
@@ -171,7 +169,7 @@ static bool number_shapes(struct frames_writer *writer) {
 /* ---- Bytes ---- */
 
 static void write_shape(struct frames_writer *writer, const struct used_shape *used) {
-  const struct frame_facts facts = frame_from_words(intern_get(&writer->shapes, used->shape));
+  const struct frame_facts facts = frame_facts_get(&writer->shapes, used->shape + 1);
   struct bit_writer *out = &writer->parts[SHAPES];
   uint8_t places[FRAMES_UNKNOWN];
   uint8_t count = 0;

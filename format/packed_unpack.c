@@ -285,11 +285,10 @@ static bool unpack_frame(struct unpacker *unpacker, const struct packed_record *
                          struct safepoint *record) {
   const struct frame_view view =
       packed_frame(packed_record, packed_record_frame_size(packed_record));
-  uint64_t words[FRAME_WORDS_MAX];
   if (!view.is_known)
     return true;
   const struct frame_facts facts = frames_facts(&unpacker->packed->frames, &view);
-  record->frame = 1 + intern_add(&unpacker->table->frames, words, frame_words(&facts, words));
+  record->frame = frame_facts_add(&unpacker->table->frames, &facts);
   return record->frame != 0 || no_memory(unpacker);
 }
 

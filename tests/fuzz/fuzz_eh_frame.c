@@ -24,15 +24,12 @@ static bool is_in(const struct code_ranges *ranges, uint64_t address) {
   return false;
 }
 
-/* Facts survive being read from their words; and a register is either saved or lost. */
-static void check_facts(const struct intern *set) {
-  for (uint32_t i = 0; i < set->count; i++) {
-    const struct intern_sequence sequence = intern_get(set, i);
-    const struct frame_facts facts = frame_from_words(sequence);
-    uint64_t words[FRAME_WORDS_MAX];
-    if (frame_words(&facts, words) != sequence.count ||
-        memcmp(words, sequence.words, sequence.count * sizeof *words) != 0)
-      finding("facts are what their words say", NULL);
+/* Facts are in a set once; and a register is either saved or lost. */
+static void check_facts(struct intern *set) {
+  for (uint32_t i = 1; i <= set->count; i++) {
+    const struct frame_facts facts = frame_facts_get(set, i);
+    if (frame_facts_add(set, &facts) != i)
+      finding("facts are in a set once", NULL);
     if ((facts.saved & facts.lost) != 0)
       finding("no register is both saved and lost", NULL);
   }

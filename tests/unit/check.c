@@ -32,7 +32,6 @@ static void tell_frames(struct safepoints *table) {
   table->frame_machine = (struct frame_machine){STACKPACK_RSP, RETURN, 8};
   for (uint32_t i = 0; i < table->record_count; i++) {
     const uint64_t size = table->functions[table->records[i].function].frame_size;
-    uint64_t words_of_facts[FRAME_WORDS_MAX];
     struct frame_facts facts = {.cfa_register = STACKPACK_RSP,
                                 .cfa_offset = (int32_t)size + 8,
                                 .return_register = RETURN,
@@ -40,8 +39,7 @@ static void tell_frames(struct safepoints *table) {
                                 .lost = 1u << STACKPACK_RBX,
                                 .offsets[RETURN] = -8};
     if (size != STACKPACK_FRAME_SIZE_UNKNOWN)
-      table->records[i].frame =
-          1 + intern_add(&table->frames, words_of_facts, frame_words(&facts, words_of_facts));
+      table->records[i].frame = frame_facts_add(&table->frames, &facts);
   }
 }
 

@@ -49,9 +49,8 @@ static void check_machine(uint16_t machine, uint64_t function_size, const uint8_
   ck_assert_uint_eq(table.record_count, count);
   for (size_t i = 0; i < count; i++) {
     const uint32_t frame = table.records[i].frame;
-    ck_assert_int_eq(
-        calls[i].distance,
-        frame == 0 ? UNTOLD : frame_from_words(intern_get(&table.frames, frame - 1)).cfa_offset);
+    ck_assert_int_eq(calls[i].distance,
+                     frame == 0 ? UNTOLD : frame_facts_get(&table.frames, frame).cfa_offset);
   }
   safepoints_free(&table);
 }
@@ -196,8 +195,7 @@ TEST(registers_saved_below_the_stack) {
     code_add(&code, ADDRESS, is_below ? below : above, size);
     ck_assert(code_frames_tell(&table, &code));
     ck_assert_uint_ne(table.records[0].frame, 0);
-    const struct frame_facts facts =
-        frame_from_words(intern_get(&table.frames, table.records[0].frame - 1));
+    const struct frame_facts facts = frame_facts_get(&table.frames, table.records[0].frame);
     ck_assert((facts.saved >> 3 & 1) == !is_below && (facts.lost >> 3 & 1) == is_below);
     safepoints_free(&table);
   }
@@ -299,7 +297,7 @@ static struct safepoints calls_of(const struct code *code) {
 static int32_t distance_of(const struct safepoints *table, uint32_t frame) {
   if (frame == 0)
     return UNTOLD;
-  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, frame - 1));
+  const struct frame_facts facts = frame_facts_get(&table->frames, frame);
   return facts.cfa_register == table->frame_machine.stack_pointer ? facts.cfa_offset : UNTOLD;
 }
 
@@ -307,8 +305,8 @@ static int32_t distance_of(const struct safepoints *table, uint32_t frame) {
  * lost. */
 enum { PRESERVED = 0xf048 }; /* rbx, rbp, r12 to r15 */
 static void check_registers(const struct safepoints *table, uint32_t frame, uint32_t right_frame) {
-  const struct frame_facts facts = frame_from_words(intern_get(&table->frames, frame - 1));
-  const struct frame_facts right = frame_from_words(intern_get(&table->frames, right_frame - 1));
+  const struct frame_facts facts = frame_facts_get(&table->frames, frame);
+  const struct frame_facts right = frame_facts_get(&table->frames, right_frame);
   ck_assert_uint_eq(right.saved & PRESERVED & ~facts.saved & ~facts.lost, 0);
   for (unsigned i = 0; i < FRAME_REGISTERS; i++)
     if ((facts.saved & right.saved) >> i & 1)
@@ -329,8 +327,7 @@ static void leave_out_parts(struct evidence *evidence) {
   ck_assert(eh_frame_facts(&facts, numbers, starts, unwound->count, NULL, evidence->unwind.bytes,
                            evidence->unwind.size, evidence->unwind.address));
   for (size_t i = 0; i < unwound->count; i++)
-    if (numbers[i] == 0 ||
-        frame_from_words(intern_get(&facts, numbers[i] - 1)).cfa_offset != sizeof(uint64_t))
+    if (numbers[i] == 0 || frame_facts_get(&facts, numbers[i]).cfa_offset != sizeof(uint64_t))
       unwound->items[i].end = unwound->items[i].start;
   intern_free(&facts);
   free(numbers);

@@ -397,7 +397,7 @@ static void read_rules(const struct bytes *section, struct rule *rules, const ui
   for (size_t i = 0; i < count; i++) {
     rules[i] = (struct rule){.is_known = numbers[i] != 0};
     if (numbers[i] != 0)
-      rules[i].facts = frame_from_words(intern_get(&set, numbers[i] - 1));
+      rules[i].facts = frame_facts_get(&set, numbers[i]);
   }
   intern_free(&set);
   free(exact);

@@ -91,8 +91,7 @@ TEST(wrong_facts) {
     chosen++;
   struct safepoint *record = &subject.table.records[chosen];
   ck_assert_uint_ne(record->frame, 0);
-  const struct frame_facts right =
-      frame_from_words(intern_get(&subject.table.frames, record->frame - 1));
+  const struct frame_facts right = frame_facts_get(&subject.table.frames, record->frame);
   const uint32_t number = record->frame;
   struct frame_facts wrong[] = {right, right, right, right, right, none};
   wrong[0].cfa_offset += 8;
@@ -101,8 +100,7 @@ TEST(wrong_facts) {
   wrong[3].offsets[right.return_register] += 8;
   wrong[4].return_register ^= 1;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    uint64_t words[FRAME_WORDS_MAX];
-    record->frame = 1 + intern_add(&subject.table.frames, words, frame_words(&wrong[i], words));
+    record->frame = frame_facts_add(&subject.table.frames, &wrong[i]);
     ck_assert_uint_eq(compare(&subject).count, 1);
   }
   record->frame = 0;

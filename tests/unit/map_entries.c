@@ -63,9 +63,7 @@ static struct safepoint *add_record(struct subject *subject, unsigned offset, in
 static void set_frame(struct subject *subject, struct safepoint *record, int cfa_offset) {
   const struct frame_facts facts = {
       .cfa_register = 7, .return_register = 16, .cfa_offset = cfa_offset};
-  uint64_t words[FRAME_WORDS_MAX];
-  const unsigned count = frame_words(&facts, words);
-  record->frame = intern_add(&subject->table.frames, words, count) + 1;
+  record->frame = frame_facts_add(&subject->table.frames, &facts);
 }
 
 static void check(struct subject *subject, unsigned functions, unsigned records, unsigned left_out,

@@ -41,8 +41,7 @@ static void program_close(struct program *program) {
 }
 
 static void set_facts(struct program *program, uint32_t record, const struct frame_facts *facts) {
-  uint64_t words[FRAME_WORDS_MAX];
-  program->numbers[record] = 1 + intern_add(&program->set, words, frame_words(facts, words));
+  program->numbers[record] = frame_facts_add(&program->set, facts);
 }
 
 /* Functions vary that have a known size, and some larger frame. */
@@ -52,8 +51,7 @@ static void check_varying(const struct program *program, const bool *varies) {
     for (uint32_t k = 0; k < program->record_count; k++) {
       if (program->functions[k] != i || program->numbers[k] == 0)
         continue;
-      const struct frame_facts facts =
-          frame_from_words(intern_get(&program->set, program->numbers[k] - 1));
+      const struct frame_facts facts = frame_facts_get(&program->set, program->numbers[k]);
       is_larger |= facts.cfa_register == RSP && program->sizes[i] != UINT64_MAX &&
                    frames_has_room(&x86_64, program->sizes[i], &facts) &&
                    (uint64_t)facts.cfa_offset > program->sizes[i] + WORD;
@@ -89,8 +87,7 @@ static void check_record(const struct program *program, const struct frames_part
   if (!is_known)
     return;
   const struct frame_facts facts = frames_facts(part, &view);
-  const struct frame_facts expected =
-      frame_from_words(intern_get(&program->set, program->numbers[record] - 1));
+  const struct frame_facts expected = frame_facts_get(&program->set, program->numbers[record]);
   ck_assert(memcmp(&facts, &expected, sizeof facts) == 0);
   if (facts.cfa_register == RSP && size != UINT64_MAX)
     ck_assert_uint_eq(size + frames_extra(part, record) + 8, (uint64_t)facts.cfa_offset);

@@ -109,11 +109,9 @@ static bool size_tells(const struct safepoints *table, uint32_t record, struct f
 static void tell_frames(struct safepoints *table) {
   table->frame_machine = (struct frame_machine){STACKPACK_RSP, RETURN, 8};
   for (uint32_t i = 0; i < table->record_count; i++) {
-    uint64_t words_of_facts[FRAME_WORDS_MAX];
     struct frame_facts facts;
     if (facts_of(table->records[i].address, &facts) || size_tells(table, i, &facts))
-      table->records[i].frame =
-          1 + intern_add(&table->frames, words_of_facts, frame_words(&facts, words_of_facts));
+      table->records[i].frame = frame_facts_add(&table->frames, &facts);
   }
 }
 

@@ -552,7 +552,7 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     if (numbers[i] == 0)
       continue;
-    const struct frame_facts frame = frame_from_words(intern_get(&facts, numbers[i] - 1));
+    const struct frame_facts frame = frame_facts_get(&facts, numbers[i]);
     sweep->is_part[i] = frame.cfa_register != FRAME_NO_REGISTER &&
                         (frame.cfa_register != architecture->stack_register ||
                          frame.cfa_offset != architecture->entry_offset);

@@ -151,7 +151,7 @@ static bool compare_all(const struct image *image, const struct safepoints *tabl
                                is_in_several(&overlaps, address)))
       continue; /* no packed table has room for it; or the unwind table contradicts itself */
     if (record->frame != 0)
-      facts = frame_from_words(intern_get(&table->frames, record->frame - 1));
+      facts = frame_facts_get(&table->frames, record->frame);
     const char *difference =
         first_difference(record->frame != 0 ? &facts : NULL, &answer, saves_more);
     if (difference != NULL)

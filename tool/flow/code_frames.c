@@ -398,14 +398,11 @@ static bool find_frame(const struct function *function, const struct state *stat
 static void tell_record(struct function *function, struct safepoint *record,
                         const struct frame_facts *facts) {
   struct safepoints *table = function->table;
-  uint64_t words[FRAME_WORDS_MAX];
   if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT ||
       !frames_has_room(&table->frame_machine, function->of->frame_size, facts))
     return;
-  const uint32_t number = intern_add(&table->frames, words, frame_words(facts, words));
-  function->ok &= number != INTERN_FAILED;
-  if (number != INTERN_FAILED)
-    record->frame = number + 1;
+  record->frame = frame_facts_add(&table->frames, facts);
+  function->ok &= record->frame != 0;
 }
 
 static void tell_step(void *context, const struct unit_step *step, const struct state *before,

@@ -57,8 +57,8 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
   view->piece = pieces_find(pieces, function->address);
   view->frame_size = function->frame_size;
   view->knows_frame = record->frame != 0;
-  view->frame = view->knows_frame ? frame_from_words(intern_get(&table->frames, record->frame - 1))
-                                  : (struct frame_facts){0};
+  view->frame =
+      view->knows_frame ? frame_facts_get(&table->frames, record->frame) : (struct frame_facts){0};
   view->id = record->id;
   view->source = record->source;
   view->calling_convention = record->calling_convention;
