@@ -33,6 +33,7 @@ bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
 bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
                                 uint64_t address);
 
+/* Bytes of a file or of memory: a section's, or other ones. */
 struct section_bytes {
   const uint8_t *bytes;
   size_t size;

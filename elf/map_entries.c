@@ -27,12 +27,12 @@ void code_free(struct code *code) {
 
 void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size) {
   if (code->count < CODE_PARTS_MAX && address + size > address)
-    code->parts[code->count++] = (struct code_part){address, size, bytes};
+    code->parts[code->count++] = (struct section_bytes){bytes, size, address};
 }
 
 const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size) {
   for (unsigned i = 0; i < code->count; i++) {
-    const struct code_part *part = &code->parts[i];
+    const struct section_bytes *part = &code->parts[i];
     *size = address - part->address;
     if (address > part->address && *size <= part->size)
       return part->bytes + *size;

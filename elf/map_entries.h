@@ -28,13 +28,9 @@
 /* A file's code, and the extents of its functions. Files have few segments of code; the segments
  * beyond this number are left out. */
 enum { CODE_PARTS_MAX = 64 };
-struct code_part {
-  uint64_t address, size;
-  const uint8_t *bytes;
-};
 struct code {
   const struct machine *machine; /* NULL: the code is unknown */
-  struct code_part parts[CODE_PARTS_MAX];
+  struct section_bytes parts[CODE_PARTS_MAX];
   unsigned count;
   struct code_ranges unwound, named; /* sorted; owned: code_free */
 };

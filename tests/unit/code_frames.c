@@ -254,7 +254,7 @@ TEST(frames_of_riscv64) {
 /* The code at a range of addresses; NULL if it is in several pieces. */
 static const uint8_t *bytes_at(const struct code *code, struct code_range range) {
   for (unsigned i = 0; i < code->count; i++) {
-    const struct code_part *part = &code->parts[i];
+    const struct section_bytes *part = &code->parts[i];
     if (range.start - part->address < part->size && range.end - part->address <= part->size)
       return part->bytes + (range.start - part->address);
   }

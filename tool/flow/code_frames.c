@@ -99,7 +99,7 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
   (void)unit_enter(unit, unit_after(step), state, true);
 }
 
-static const struct code_part *part_at(const struct code *code, uint64_t address) {
+static const struct section_bytes *part_at(const struct code *code, uint64_t address) {
   for (unsigned i = 0; i < code->count; i++)
     if (address - code->parts[i].address < code->parts[i].size)
       return &code->parts[i];
@@ -107,7 +107,7 @@ static const struct code_part *part_at(const struct code *code, uint64_t address
 }
 
 static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **bytes) {
-  const struct code_part *part = part_at(context, address);
+  const struct section_bytes *part = part_at(context, address);
   if (part == NULL)
     return 0;
   *bytes = part->bytes + (address - part->address);
