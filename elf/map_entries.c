@@ -291,7 +291,6 @@ static int compare_entries(const void *a, const void *b) {
 /* Records are in the order of their entries. */
 static void list_entries(struct checker *checker) {
   const struct safepoints *table = checker->table;
-  bool ascend = true;
   uint32_t record = 0;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const uint32_t first = record;
@@ -301,10 +300,8 @@ static void list_entries(struct checker *checker) {
                                          .first_record = first,
                                          .records = record - first,
                                          .function = table->functions[i].address};
-    ascend &= i == 0 || table->functions[i - 1].address <= table->functions[i].address;
   }
-  if (!ascend)
-    qsort(checker->entries, table->function_count, sizeof *checker->entries, compare_entries);
+  array_sort(checker->entries, table->function_count, sizeof *checker->entries, compare_entries);
 }
 
 static bool check_groups(struct checker *checker) {

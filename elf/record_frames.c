@@ -22,15 +22,12 @@ static int compare_questions(const void *a, const void *b) {
 }
 
 static void ask(const struct safepoints *table, struct question *questions) {
-  bool ascend = true;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
     questions[i] = (struct question){record->address - is_call, i};
-    ascend &= i == 0 || questions[i - 1].address <= questions[i].address;
   }
-  if (!ascend)
-    qsort(questions, table->record_count, sizeof *questions, compare_questions);
+  array_sort(questions, table->record_count, sizeof *questions, compare_questions);
 }
 
 /* Facts that have no form in a packed table count as unknown. */

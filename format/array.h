@@ -29,6 +29,17 @@ static inline bool array_make_room(void **items, size_t *capacity, size_t count,
   (array_make_room((void **)&(items), &(capacity), (size_t)(count) + 1, sizeof *(items)) &&        \
    ((items)[(count)++] = (__VA_ARGS__), true))
 
+/* Sorts items, unless they are in order already: linkers mostly leave them so. */
+static inline void array_sort(void *items, size_t count, size_t size,
+                              int (*compare)(const void *, const void *)) {
+  const char *item = items;
+  for (size_t i = 1; i < count; i++, item += size)
+    if (compare(item, item + size) > 0) {
+      qsort(items, count, size, compare);
+      return;
+    }
+}
+
 /* In a function for qsort: returns the order of the items *x and *y by a member, if it differs. */
 #define ORDER_BY(x, y, member)                                                                     \
   if ((x)->member != (y)->member)                                                                  \
@@ -45,8 +56,7 @@ static inline size_t array_unique_words(uint64_t *words, size_t count) {
 
 /* The same, after sorting them. */
 static inline size_t array_sort_words(uint64_t *words, size_t count) {
-  if (count > 0)
-    qsort(words, count, sizeof *words, bits_compare_words);
+  array_sort(words, count, sizeof *words, bits_compare_words);
   return array_unique_words(words, count);
 }
 

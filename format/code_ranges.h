@@ -34,8 +34,7 @@ static inline int code_ranges_compare(const void *a, const void *b) {
 
 /* By start, then by end. */
 static inline void code_ranges_sort(struct code_ranges *ranges) {
-  if (ranges->count > 0)
-    qsort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
+  array_sort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
 }
 
 /* Adds a range that starts at or after those before it: to the last one, if they overlap or touch, so

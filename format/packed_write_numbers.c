@@ -96,8 +96,7 @@ static bool number_classes(struct encoder *encoder, const struct used *used, str
                            size_t count) {
   struct bit_writer *bits = &encoder->parts[PACKED_CLASSES];
   uint64_t number = 0;
-  if (count > 0)
-    qsort(classes, count, sizeof *classes, compare_classes);
+  array_sort(classes, count, sizeof *classes, compare_classes);
   for (size_t i = 0; i < count; i++) {
     const struct class *class = &classes[i];
     const struct used *first = &used[class->begin];
@@ -131,8 +130,7 @@ static bool number_used(struct encoder *encoder) {
       const uint64_t *words = intern_get(locations, i).words;
       used[used_count++] = (struct used){words[0], (int64_t)words[1], i};
     }
-  if (used_count > 0)
-    qsort(used, used_count, sizeof *used, compare_used);
+  array_sort(used, used_count, sizeof *used, compare_used);
   for (size_t i = 0; i < used_count; i = classes[class_count++].end)
     classes[class_count] = class_at(used, i, used_count);
   return number_classes(encoder, used, classes, class_count);

@@ -220,8 +220,7 @@ static bool sort_functions(struct safepoints *table) {
     return out_of_memory(table);
   for (uint32_t i = 0; i < count; i++)
     table->functions[i].first_record = i;
-  if (count > 0)
-    qsort(table->functions, count, sizeof *table->functions, compare_functions);
+  array_sort(table->functions, count, sizeof *table->functions, compare_functions);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < count; i++) {
     const struct safepoint_function function = table->functions[i];
@@ -248,17 +247,8 @@ static void remove_repeated_records(struct safepoints *table) {
   table->record_count = kept;
 }
 
-/* Linkers mostly leave records in order. */
-static bool records_ascend(const struct safepoints *table) {
-  for (uint32_t i = 1; i < table->record_count; i++)
-    if (compare_records(&table->records[i - 1], &table->records[i]) > 0)
-      return false;
-  return true;
-}
-
 static void sort_records(struct safepoints *table) {
-  if (!records_ascend(table))
-    qsort(table->records, table->record_count, sizeof *table->records, compare_records);
+  array_sort(table->records, table->record_count, sizeof *table->records, compare_records);
   remove_repeated_records(table);
   for (uint32_t from = 0, to; from < table->record_count; from = to) {
     struct safepoint *first = &table->records[from];

@@ -200,8 +200,7 @@ static int compare_ranges(const void *a, const void *b) {
 }
 
 void statepoint_ids_sort(struct statepoint_ids *ids) {
-  if (ids->count > 0)
-    qsort(ids->items, ids->count, sizeof *ids->items, compare_ranges);
+  array_sort(ids->items, ids->count, sizeof *ids->items, compare_ranges);
   for (size_t i = 1; i < ids->count; i++)
     if (ids->items[i].last < ids->items[i - 1].last)
       ids->items[i].last = ids->items[i - 1].last;
