@@ -323,8 +323,6 @@ static inline struct location packed_location(const struct packed_table *table, 
   location.value = (int64_t)((uint64_t)location.value + (uint64_t)number * table->first_class_step);
   return location;
 }
-/* The number of a location's class; class_count: there is none. */
-uint32_t packed_location_class(const struct packed_table *table, uint32_t number);
 
 /* A list of locations: a statepoint's allocas, or all locations of a stack map. */
 struct packed_list {

@@ -91,7 +91,8 @@ static uint32_t class_end(const struct packed_table *table, uint32_t class) {
   return bits_load32(table->classes + (size_t) class * PACKED_CLASS_SIZE + 8);
 }
 
-uint32_t packed_location_class(const struct packed_table *table, uint32_t number) {
+/* The number of a location's class; class_count: there is none. */
+static uint32_t class_of(const struct packed_table *table, uint32_t number) {
   uint32_t from = 0, to = table->class_count;
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;
@@ -104,7 +105,7 @@ uint32_t packed_location_class(const struct packed_table *table, uint32_t number
 }
 
 struct location packed_other_location(const struct packed_table *table, uint32_t number) {
-  const uint32_t class = packed_location_class(table, number);
+  const uint32_t class = class_of(table, number);
   if (class == table->class_count)
     return (struct location){0};
   const uint32_t nth = number - (class == 0 ? 0 : class_end(table, class - 1));

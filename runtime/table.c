@@ -158,29 +158,10 @@ bool stackpack_record_next(struct stackpack_record *record) {
 
 /* ---- Locations ---- */
 
-/* Both have the same members at the same places. */
-static struct stackpack_location public_location(struct location location) {
-  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
-}
-
-/* A location of the first class, as most are: all but the value is one word. */
-static inline struct stackpack_location first_class_location(const struct packed_table *table,
-                                                             uint64_t value) {
-  union {
-    struct stackpack_location location;
-    uint64_t words[2];
-  } result;
-  memcpy(&result.words[0], &table->first_class, sizeof result.words[0]);
-  result.words[1] = value;
-  return result.location;
-}
-
 static inline struct stackpack_location numbered_location(const struct packed_table *table,
                                                           uint32_t number) {
-  if (number >= table->first_class_count)
-    return public_location(packed_other_location(table, number));
-  return first_class_location(table, (uint64_t)table->first_class.value +
-                                         (uint64_t)number * table->first_class_step);
+  const struct location location = packed_location(table, number);
+  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
 }
 
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
@@ -230,9 +211,16 @@ static inline bool is_near(const struct nearby *nearby, uint64_t distance) {
   return __builtin_expect((int64_t)distance < nearby->count, 1);
 }
 
+/* A location of the first class, as most are: all but the value is one word. */
 static inline struct stackpack_location nearby_location(const struct nearby *nearby,
                                                         uint64_t distance) {
-  return first_class_location(nearby->table, nearby->value + distance * nearby->step);
+  union {
+    struct stackpack_location location;
+    uint64_t words[2];
+  } result;
+  memcpy(&result.words[0], &nearby->table->first_class, sizeof result.words[0]);
+  result.words[1] = nearby->value + distance * nearby->step;
+  return result.location;
 }
 
 /* The same for any location. */
@@ -304,7 +292,7 @@ bool stackpack_locations_next(struct stackpack_locations *locations,
   uint32_t number;
   if (!packed_list_next(list, &number))
     return false;
-  *location = public_location(packed_location(list->table, number));
+  *location = numbered_location(list->table, number);
   return true;
 }
 
