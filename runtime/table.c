@@ -12,47 +12,30 @@ __attribute__((used, aligned(4),
     NOTE_OF(NOTE_READER);
 
 const char *stackpack_error_text(enum stackpack_error error) {
-  switch (error) {
-  case STACKPACK_OK:
-    return "no error";
-  case STACKPACK_NO_STACK_MAPS:
-    return "no stack maps";
-  case STACKPACK_SYSTEM_ERROR:
-    return "a system call failed";
-  case STACKPACK_NO_MEMORY:
-    return "not enough memory";
-  case STACKPACK_NOT_ELF:
-    return "not a little-endian ELF64 file, or a broken one";
-  case STACKPACK_BAD_STACK_MAP:
-    return "stack maps that break LLVM's format, version 3";
-  case STACKPACK_BAD_TABLE:
-    return "a broken packed table";
-  case STACKPACK_UNSUPPORTED:
-    return "a packed table that needs a newer version of this library";
-  case STACKPACK_TOO_MANY_MODULES:
-    return "more modules with stack maps than there is room for";
-  case STACKPACK_NO_RAW_READER:
-    return "stack maps that aren't packed, in a program without the reader of such ones";
-  case STACKPACK_CODE_ADDED:
-    return "code that was added after the stack maps were packed, and may have managed functions";
-  case STACKPACK_RANGE_TAKEN:
-    return "a range of code that is empty, or overlaps one that was added before";
-  }
-  return "an unknown error";
+  static const char *const texts[] = {
+      [STACKPACK_OK] = "no error",
+      [STACKPACK_NO_STACK_MAPS] = "no stack maps",
+      [STACKPACK_SYSTEM_ERROR] = "a system call failed",
+      [STACKPACK_NO_MEMORY] = "not enough memory",
+      [STACKPACK_NOT_ELF] = "not a little-endian ELF64 file, or a broken one",
+      [STACKPACK_BAD_STACK_MAP] = "stack maps that break LLVM's format, version 3",
+      [STACKPACK_BAD_TABLE] = "a broken packed table",
+      [STACKPACK_UNSUPPORTED] = "a packed table that needs a newer version of this library",
+      [STACKPACK_TOO_MANY_MODULES] = "more modules with stack maps than there is room for",
+      [STACKPACK_NO_RAW_READER] =
+          "stack maps that aren't packed, in a program without the reader of such ones",
+      [STACKPACK_CODE_ADDED] =
+          "code that was added after the stack maps were packed, and may have managed functions",
+      [STACKPACK_RANGE_TAKEN] =
+          "a range of code that is empty, or overlaps one that was added before",
+  };
+  return (size_t)error < sizeof texts / sizeof *texts ? texts[error] : "an unknown error";
 }
 
 enum stackpack_error table_error(enum packed_error error) {
-  switch (error) {
-  case PACKED_OK:
-    return STACKPACK_OK;
-  case PACKED_NEWER_VERSION:
-    return STACKPACK_UNSUPPORTED;
-  case PACKED_TOO_SHORT:
-  case PACKED_NOT_A_TABLE:
-  case PACKED_BAD_HEADER:
-    break;
-  }
-  return STACKPACK_BAD_TABLE;
+  return error == PACKED_OK              ? STACKPACK_OK
+         : error == PACKED_NEWER_VERSION ? STACKPACK_UNSUPPORTED
+                                         : STACKPACK_BAD_TABLE;
 }
 
 enum stackpack_error stackpack_table_open(struct stackpack_table *table, const void *bytes,

@@ -44,19 +44,15 @@ stackpack_unwinder_reason(const struct stackpack_unwinder *unwinder) {
 }
 
 const char *stackpack_unwinder_text(enum stackpack_unwinder_reason reason) {
-  switch (reason) {
-  case STACKPACK_UNWINDER_NO_REASON:
-    return "no reason";
-  case STACKPACK_UNWINDER_NO_TABLE:
-    return "no unwind table covers the address";
-  case STACKPACK_UNWINDER_BAD_TABLE:
-    return "the unwind table can't be used";
-  case STACKPACK_UNWINDER_REGISTER:
-    return "the frame is found by a register that isn't known";
-  case STACKPACK_UNWINDER_OUT_OF_STACK:
-    return "what the frame has saved would be outside the stack, or misaligned";
-  }
-  return "an unknown reason";
+  static const char *const texts[] = {
+      [STACKPACK_UNWINDER_NO_REASON] = "no reason",
+      [STACKPACK_UNWINDER_NO_TABLE] = "no unwind table covers the address",
+      [STACKPACK_UNWINDER_BAD_TABLE] = "the unwind table can't be used",
+      [STACKPACK_UNWINDER_REGISTER] = "the frame is found by a register that isn't known",
+      [STACKPACK_UNWINDER_OUT_OF_STACK] =
+          "what the frame has saved would be outside the stack, or misaligned",
+  };
+  return (size_t)reason < sizeof texts / sizeof *texts ? texts[reason] : "an unknown reason";
 }
 
 static enum stackpack_unwound not_unwound(struct unwinder_overlay *unwinder,
