@@ -370,7 +370,8 @@ static bool unpack(struct unpacker *unpacker) {
   unpacker->space = malloc(packed_details_space(unpacker->packed) + 1);
   unpacker->functions =
       malloc(((size_t)unpacker->packed->stretch_count + 1) * sizeof *unpacker->functions);
-  if (unpacker->space == NULL || unpacker->functions == NULL)
+  if (unpacker->space == NULL || unpacker->functions == NULL ||
+      intern_add(&unpacker->table->lists, NULL, 0) == INTERN_FAILED)
     return no_memory(unpacker);
   return check_leaves(unpacker) && check_order(unpacker) && check_frames(unpacker) &&
          open_sources(unpacker) && unpack_functions(unpacker) && unpack_records(unpacker) &&
@@ -379,24 +380,15 @@ static bool unpack(struct unpacker *unpacker) {
 
 bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
                    struct safepoints *table) {
-  struct unpacker *unpacker = calloc(1, sizeof *unpacker);
-  if (unpacker == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
-    free(unpacker);
-    table->no_memory = true;
-    return false;
-  }
-  unpacker->packed = packed;
-  unpacker->table = table;
+  struct unpacker unpacker = {.packed = packed, .table = table, .decompress = decompress};
   table->frame_machine = packed->frames.machine;
-  unpacker->decompress = decompress;
   table->machine = packed->machine;
   if (packed->code_end != 0)
     table->code_end = packed->address + (uint64_t)packed->code_end;
-  const bool ok = unpack(unpacker);
-  free(unpacker->space);
-  free(unpacker->functions);
-  free(unpacker->words);
-  sources_unpack_close(&unpacker->sources);
-  free(unpacker);
+  const bool ok = unpack(&unpacker);
+  free(unpacker.space);
+  free(unpacker.functions);
+  free(unpacker.words);
+  sources_unpack_close(&unpacker.sources);
   return ok && safepoints_finish(table);
 }
