@@ -26,6 +26,13 @@ static bool out_of_memory(struct safepoints *table) {
   return false;
 }
 
+static uint32_t intern_in(struct safepoints *table, struct intern *set, const uint64_t *words,
+                          uint64_t count) {
+  const uint32_t number = intern_add(set, words, count);
+  table->no_memory |= number == INTERN_FAILED;
+  return number;
+}
+
 /* There are fewer functions and records than INTERN_FAILED. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function) {
   return (table->function_count + 1 < INTERN_FAILED &&
@@ -59,12 +66,8 @@ uint32_t safepoints_add_location(struct safepoints *table, struct location locat
     if (known[0] == words[0] && known[1] == words[1])
       return *recent - 1;
   }
-  const uint32_t number = intern_add(&table->locations, words, 2);
-  if (number == INTERN_FAILED)
-    out_of_memory(table);
-  else
-    *recent = number + 1;
-  return number;
+  *recent = intern_in(table, &table->locations, words, 2) + 1;
+  return *recent - 1;
 }
 
 uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address) {
@@ -103,9 +106,7 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
 /* ---- Lists and live sets ---- */
 
 uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count) {
-  const uint32_t list = count == 0 ? 0 : intern_add(&table->lists, words, count);
-  table->no_memory |= list == INTERN_FAILED;
-  return list;
+  return count == 0 ? 0 : intern_in(table, &table->lists, words, count);
 }
 
 static int compare_locations(const struct safepoints *table, uint32_t a, uint32_t b) {
@@ -135,10 +136,7 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
   if (list_item != 0)
     items[count++] = list_item;
   table->has_stackmaps |= safepoint_item_is_locations(list_item);
-  const uint32_t live = intern_add(&table->live, items, count);
-  if (live == INTERN_FAILED)
-    out_of_memory(table);
-  return live;
+  return intern_in(table, &table->live, items, count);
 }
 
 /* ---- Order ---- */

@@ -15,11 +15,6 @@ enum {
   FLAGS_MAX = 3,                 /* llvm/IR/Statepoint.h: StatepointFlags::MaskAll */
 };
 
-static bool out_of_memory(struct safepoints *table) {
-  table->no_memory = true;
-  return false;
-}
-
 /* A record's locations, taken apart. Counts are of locations. */
 struct statepoint_form {
   unsigned deopt; /* from location 3 on */
@@ -353,7 +348,8 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
   struct reader *reader = new_reader(size);
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
-    return out_of_memory(table);
+    table->no_memory = true;
+    return false;
   }
   reader->table = table;
   reader->signs = signs;
