@@ -48,8 +48,6 @@ struct sources_bits {
   uint64_t at, end; /* bits */
   bool bad;         /* a field is beyond the end */
 };
-uint64_t sources_bits(struct sources_bits *bits, unsigned width);
-uint64_t sources_number(struct sources_bits *bits);
 
 /* A frame of a record: the number of its function's entry, and a line relative to the entry's. */
 struct sources_step {

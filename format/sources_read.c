@@ -48,7 +48,7 @@ bool sources_open(struct sources_part *part, const uint8_t *bytes, uint64_t size
 
 /* ---- Bits ---- */
 
-uint64_t sources_bits(struct sources_bits *bits, unsigned width) {
+static uint64_t take_field(struct sources_bits *bits, unsigned width) {
   if (width > bits->end - bits->at) {
     bits->bad = true;
     return 0;
@@ -58,10 +58,10 @@ uint64_t sources_bits(struct sources_bits *bits, unsigned width) {
   return value;
 }
 
-uint64_t sources_number(struct sources_bits *bits) {
+static uint64_t take_number(struct sources_bits *bits) {
   uint64_t number = 0;
   for (unsigned shift = 0; shift < 64; shift += SOURCES_NIBBLE) {
-    const uint64_t nibble = sources_bits(bits, SOURCES_NIBBLE + 1);
+    const uint64_t nibble = take_field(bits, SOURCES_NIBBLE + 1);
     number |= (nibble & bits_low_mask(SOURCES_NIBBLE)) << shift;
     if (nibble >> SOURCES_NIBBLE == 0)
       return number;
@@ -71,7 +71,7 @@ uint64_t sources_number(struct sources_bits *bits) {
 }
 
 static uint32_t take_difference(struct sources_bits *bits) {
-  return (uint32_t)bits_unzigzag(sources_number(bits));
+  return (uint32_t)bits_unzigzag(take_number(bits));
 }
 
 /* ---- Entries ---- */
@@ -188,9 +188,9 @@ bool sources_tails_at(struct sources_tails *tails, const struct sources_part *pa
 
 /* The number of a tail, if a bit says that there is one. */
 static uint32_t take_tail(struct sources_bits *bits, const struct sources_part *part) {
-  if (sources_bits(bits, 1) == 0)
+  if (take_field(bits, 1) == 0)
     return part->tail_count;
-  const uint32_t tail = (uint32_t)sources_bits(bits, part->tail_width);
+  const uint32_t tail = (uint32_t)take_field(bits, part->tail_width);
   bits->bad |= tail >= part->tail_count;
   return tail;
 }
@@ -202,11 +202,11 @@ bool sources_tails_next(struct sources_tails *tails, struct sources_tail *tail) 
   struct sources_bits *bits = &tails->bits;
   bool is_new = true;
   if (tails->number % SOURCES_GROUP == 0)
-    tail->step = (struct sources_step){(uint32_t)sources_bits(bits, part->callee_width), 0};
-  else if ((is_new = sources_bits(bits, 1) != 0))
-    tail->step = (struct sources_step){tail->step.function + 1 + (uint32_t)sources_number(bits), 0};
+    tail->step = (struct sources_step){(uint32_t)take_field(bits, part->callee_width), 0};
+  else if ((is_new = take_field(bits, 1) != 0))
+    tail->step = (struct sources_step){tail->step.function + 1 + (uint32_t)take_number(bits), 0};
   if (part->has_lines)
-    tail->step.line += is_new ? take_difference(bits) : (uint32_t)sources_number(bits);
+    tail->step.line += is_new ? take_difference(bits) : (uint32_t)take_number(bits);
   tail->inner = take_tail(bits, part);
   tails->number++;
   return !bits->bad && tail->step.function < part->function_count;
@@ -219,15 +219,15 @@ void sources_records(struct sources_records *records, const struct sources_part 
   *records = (struct sources_records){.part = part,
                                       .bits = {entry->records, 0, entry->records_size * 8, false}};
   records->tail = part->tail_count;
-  records->is_mixed = sources_bits(&records->bits, 1) != 0;
+  records->is_mixed = take_field(&records->bits, 1) != 0;
 }
 
 bool sources_records_next(struct sources_records *records) {
   const struct sources_part *part = records->part;
   struct sources_bits *bits = &records->bits;
   if (records->is_mixed)
-    records->kind = sources_bits(bits, SOURCES_KIND_WIDTH);
-  if (part->tail_count > 0 && records->kind != SOURCES_NOWHERE && sources_bits(bits, 1) != 0)
+    records->kind = take_field(bits, SOURCES_KIND_WIDTH);
+  if (part->tail_count > 0 && records->kind != SOURCES_NOWHERE && take_field(bits, 1) != 0)
     records->tail = take_tail(bits, part);
   if (part->has_lines && records->kind == SOURCES_USUAL)
     records->line += take_difference(bits);
