@@ -94,8 +94,8 @@ static inline struct frame_view frames_find(const struct frames_part *part, uint
 /* Of a table's record, by the size of its frame. */
 static inline struct frame_view packed_frame(const struct packed_record *record, uint64_t size) {
   const struct packed_table *table = record->table;
-  return table->has_frames ? frames_find(&table->frames, record->stretch, record->index, size)
-                           : (struct frame_view){0};
+  return table->frames_size > 0 ? frames_find(&table->frames, record->stretch, record->index, size)
+                                : (struct frame_view){0};
 }
 
 #endif

@@ -155,14 +155,13 @@ struct packed_table {
   uint32_t frame_mask, first_mask, next_mask;
   uint32_t varying_from; /* UINT32_MAX without facts of frames */
   uint16_t machine;
-  bool is_raw; /* set by those who have encoded raw stack maps into memory */
-  bool has_frames;
+  bool is_raw;               /* set by those who have encoded raw stack maps into memory */
   struct frames_part frames; /* functions are stretches there */
   /* The class of most locations. */
   struct location first_class;
   uint32_t first_class_count, first_class_step;
   uint32_t location_count; /* of all classes. Numbers from there on are lists' */
-  uint32_t frames_size;    /* in bytes */
+  uint32_t frames_size;    /* in bytes; 0: `frames` is unused */
 };
 
 /* A group's head, as packed_live.c draws it: the widths of its fields after the first location. */

@@ -170,12 +170,11 @@ static bool can_read_starts(const struct packed_table *table, const uint8_t *end
 /* Frames have a format of their own. */
 static bool open_frames(struct packed_table *table, const struct parts *parts) {
   table->frames_size = (uint32_t)parts->sizes[PACKED_FRAMES];
-  table->has_frames = table->frames_size > 0;
-  if (!table->has_frames)
-    table->varying_from = UINT32_MAX;
-  return !table->has_frames ||
-         frames_open(&table->frames, parts->at[PACKED_FRAMES], parts->sizes[PACKED_FRAMES],
-                     table->stretch_count, table->record_count);
+  if (table->frames_size > 0)
+    return frames_open(&table->frames, parts->at[PACKED_FRAMES], table->frames_size,
+                       table->stretch_count, table->record_count);
+  table->varying_from = UINT32_MAX;
+  return true;
 }
 
 /* The first class has nearly all locations: it is kept at hand. */

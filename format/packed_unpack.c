@@ -362,7 +362,7 @@ static bool unpack_global_roots(struct unpacker *unpacker) {
 /* A look-up compares the numbers of a block at once, and finds them only where they ascend. */
 static bool check_frames(struct unpacker *unpacker) {
   const struct packed_table *packed = unpacker->packed;
-  return !packed->has_frames || frames_are_in_order(&packed->frames) ||
+  return packed->frames_size == 0 || frames_are_in_order(&packed->frames) ||
          broken(unpacker, "exceptions of frames out of order");
 }
 
