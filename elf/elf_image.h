@@ -37,9 +37,9 @@ struct elf_image {
 const char *elf_image_open(struct elf_image *image, const void *bytes, size_t size);
 
 /* Finds the segments to load, for look-ups of addresses in the image, and the dynamic section: as
- * soon as its program headers are read. Returns NULL, or an error's text (static storage): a file that has more of them
- * than ELF_IMAGE_LOADS_MAX, or a second dynamic section, would have its bytes read again and
- * again. */
+ * soon as its program headers are read. Returns NULL, or an error's text (static storage): a file
+ * that has more of them than ELF_IMAGE_LOADS_MAX, or a second dynamic section, would have its bytes
+ * read again and again. */
 const char *elf_image_index(struct elf_image *image);
 
 /* Program header n < header.e_phnum, and section header n < header.e_shnum. */

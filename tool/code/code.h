@@ -274,8 +274,8 @@ struct code_value code_either(const struct code_slots *slots, struct code_value 
 /* A call may change registers (a bit each), or preserve them; so it is with those that some function
  * loses. `result`, the one for its result, then has another value, possibly a computed one. */
 void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame);
-/* Moves the two pointers as an instruction does. `points_elsewhere`: a new frame pointer does, than to
- * the stack. */
+/* Moves the two pointers as an instruction does. `points_elsewhere`: a new frame pointer points
+ * elsewhere than to the stack. */
 void code_move_pointers(struct code_state *state, const struct code_stack *stack,
                         bool points_elsewhere);
 /* Stores a value at a distance from one of the two, or at a fixed address (CODE_NO_BASE); and loads
