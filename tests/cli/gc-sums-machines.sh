@@ -88,6 +88,9 @@ check_aarch64() {
     'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
   done
+  check_called kept "given, and called by a part" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; cbnz x1, make.cold; ldr x30, [sp], #16; ret
+    .pushsection .text.unlikely, \"ax\"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16; blr x9; ldr x30, [sp], #16; ret
+    .cfi_endproc; .size make.cold, . - make.cold; .popsection"
   check_called dropped "given, beside another place" "$given" "sub sp, sp, #64; str x0, [sp, #24]; add x1, x1, x1; str x1, [sp, #16]; add sp, sp, #16; ldr x3, [sp, #8]; add sp, sp, #48; br x3"
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
@@ -178,6 +181,9 @@ check_riscv64() {
     'mv s0, sp; sd a0, 8(s0); ld a3, 8(sp)' 'sd a0, 8(sp); addi sp, sp, 8; ld a3, 0(sp); addi sp, sp, -8' 'addi sp, sp, -16; sd a0, 0(sp); addi sp, sp, 16; ld a3, -16(sp)'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "addi sp, sp, -16; sd s0, 0(sp); $sum; $way; addi sp, sp, 16; ld s0, 0(sp); $back"
   done
+  check_called kept "given, and called by a part" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
+    .pushsection .text.unlikely, \"ax\"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16; jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret
+    .cfi_endproc; .size make.cold, . - make.cold; .popsection"
   check_called dropped "given, beside another place" "$given" "addi sp, sp, -32; sd a0, 24(sp); add a1, a1, a1; sd a1, 16(sp); addi sp, sp, 16; ld a3, 8(sp); addi sp, sp, 16; jr a3"
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'

@@ -126,6 +126,12 @@ check_given dropped 'mov %rsi, -16(%rsp); add %rsi, -16(%rsp); mov %rdi, %rax; c
 check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi, 16(%rsp); call *8(%rsp); add $24, %rsp; ret'
 check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
 
+# By way of a part of the function, which is entered with its registers.
+cold='.pushsection .text.unlikely, "ax"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16'
+cold_end='.cfi_endproc; .size make.cold, . - make.cold; .popsection'
+check_given kept "push %rbx; lea (%rdi,%rsi), %rbx; test %rsi, %rsi; jne make.cold; pop %rbx; ret; $cold; call *%rbx; pop %rbx; ret; $cold_end"
+check_given dropped "push %rbx; add %rdi, %rsi; test %rsi, %rsi; jne make.cold; pop %rbx; ret; $cold; mov (%rdi), %rbx; call *%rbx; pop %rbx; ret; $cold_end"
+
 # By way of places that are named in several ways, and by string instructions and others that store by a register of their own.
 for way in 'push %rdx; mov %rdi, (%rsp); pop %rax' 'push %rdi; pop %rax' 'push %rdi; mov (%rsp), %rax; pop %rdx' 'mov %rdi, -8(%rsp); push -8(%rsp); pop %rax' \
   'mov %rsp, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'lea -64(%rsp), %rbp; mov %rdi, 56(%rbp); mov -8(%rsp), %rax' \

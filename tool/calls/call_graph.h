@@ -125,6 +125,7 @@ struct graph_function {
   bool names_code;        /* it names the address of a function, also its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
+  bool is_part;           /* unwind tables say that it starts with another stack than at a call */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
   uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;     /* the frontend gives its type */

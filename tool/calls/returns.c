@@ -17,6 +17,10 @@ static bool is_inside(const struct returns *returns, const struct unit_step *ste
   return step->target_kind == CODE_DIRECT && step->target - returns->start < returns->size;
 }
 
+static bool is_part(const struct returns *returns, uint32_t function) {
+  return returns->builder->graph->functions[function].is_part;
+}
+
 static uint32_t target_function(const struct returns *returns, const struct unit_step *step) {
   return step->target_kind == CODE_DIRECT
              ? call_graph_function(returns->builder->graph, step->target)
@@ -313,7 +317,7 @@ static struct state unseen_state(struct returns *returns) {
   struct state state = nothing;
   if (find_jumps(returns, &state))
     return state;
-  return returns->is_part[returns->function] ? nothing
+  return is_part(returns, returns->function) ? nothing
                                              : state_at_start(returns->unit->architecture);
 }
 
@@ -360,7 +364,7 @@ static void judge_return(struct returns *returns, uint64_t at, const struct stat
 /* Whether a jump to a function's address takes its state along: to a part, or into the middle. */
 static bool shares_frame(const struct returns *returns, uint32_t function, uint64_t address) {
   return function != (uint32_t)GRAPH_NO_NODE &&
-         (returns->is_part[function] ||
+         (is_part(returns, function) ||
           returns->builder->graph->functions[function].address != address);
 }
 
@@ -384,7 +388,7 @@ static void judge_call(struct returns *returns, const struct unit_step *step,
   const bool is_last = step == &unit->steps[unit->blocks[step->block].end - 1];
   const struct unit_step *next = is_last ? after_call(unit, step) : NULL;
   const struct unit_block *block = next == NULL ? NULL : &unit->blocks[next->block];
-  if (to != (uint32_t)GRAPH_NO_NODE && to != returns->function && returns->is_part[to])
+  if (to != (uint32_t)GRAPH_NO_NODE && to != returns->function && is_part(returns, to))
     add_odd(returns, step->address);
   if (block == NULL || !block->is_reached || block->is_guessed)
     return;
@@ -398,7 +402,7 @@ static void judge_end(struct returns *returns, const struct state *state) {
   const struct call_graph *graph = returns->builder->graph;
   const uint64_t end = returns->start + returns->size;
   const uint32_t next = call_graph_start(graph, end);
-  if (next != (uint32_t)GRAPH_NO_NODE && returns->is_part[next]) {
+  if (next != (uint32_t)GRAPH_NO_NODE && is_part(returns, next)) {
     enter(returns, end, state);
     return;
   }
@@ -445,10 +449,9 @@ static void judge_all(struct returns *returns) {
 
 /* ---- Functions ---- */
 
-void returns_open(struct returns *returns, struct graph_builder *builder, const bool *is_part) {
+void returns_open(struct returns *returns, struct graph_builder *builder) {
   *returns = (struct returns){
       .builder = builder,
-      .is_part = is_part,
       .verdicts = calloc((size_t)builder->graph->function_count + 1, sizeof *returns->verdicts),
       .unit = &builder->unit};
 }
@@ -536,7 +539,7 @@ static void start_blocks(struct returns *returns) {
 
 static void enter_function(struct returns *returns) {
   const struct state start = state_at_start(returns->unit->architecture);
-  if (!returns->is_part[returns->function])
+  if (!is_part(returns, returns->function))
     (void)unit_enter(returns->unit, returns->start, &start, false);
   for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
        i = returns->entries[i - 1].next)
@@ -547,7 +550,7 @@ static void enter_function(struct returns *returns) {
 /* Whether other functions enter this one in the middle, or may do so by what it jumps to. */
 static bool is_connected(const struct returns *returns) {
   const struct unit *unit = returns->unit;
-  if (returns->is_part[returns->function] || returns->verdicts[returns->function].first_entry != 0)
+  if (is_part(returns, returns->function) || returns->verdicts[returns->function].first_entry != 0)
     return true;
   for (uint32_t i = 0; i < unit->step_count; i++) {
     const struct unit_step *step = &unit->steps[i];

@@ -73,7 +73,6 @@ enum { RETURNS_KEPT = 64 };
 
 struct returns {
   struct graph_builder *builder;
-  const bool *is_part; /* by function: its stack at the start differs from that at a call */
   struct returns_verdict *verdicts; /* by function */
   struct unit *unit;                /* the code of the function that is followed */
   struct intern numbers;            /* of entries, by their addresses */
@@ -95,7 +94,7 @@ struct returns {
   size_t unseen_capacity, handed_count, handed_capacity;
 };
 
-void returns_open(struct returns *returns, struct graph_builder *builder, const bool *is_part);
+void returns_open(struct returns *returns, struct graph_builder *builder);
 void returns_close(struct returns *returns);
 
 /* Prepares for a function: its instructions are to be put into returns->unit. */

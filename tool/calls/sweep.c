@@ -50,8 +50,6 @@ struct sweep {
 
   struct endings endings;
   struct returns returns;
-  bool *
-      is_part; /* by function: unwind tables say that it starts with another stack than at a call */
   struct parts parts;
   bool names_code;    /* this instruction does */
   struct load *loads; /* of this function */
@@ -72,7 +70,8 @@ static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
  * code that they return to, have other things on the stack. */
 static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
   graph_add_landing(sweep->builder, address);
-  if (!sweep->is_part[sweep->function] && !sweep->is_part[function])
+  const struct graph_function *functions = sweep->builder->graph->functions;
+  if (!functions[sweep->function].is_part && !functions[function].is_part)
     returns_enter(&sweep->returns, address);
 }
 
@@ -553,9 +552,9 @@ static void find_parts(struct sweep *sweep, const struct image *image) {
     if (numbers[i] == 0)
       continue;
     const struct frame_facts frame = frame_facts_get(&facts, numbers[i]);
-    sweep->is_part[i] = frame.cfa_register != FRAME_NO_REGISTER &&
-                        (frame.cfa_register != architecture->stack_register ||
-                         frame.cfa_offset != architecture->entry_offset);
+    graph->functions[i].is_part = frame.cfa_register != FRAME_NO_REGISTER &&
+                                  (frame.cfa_register != architecture->stack_register ||
+                                   frame.cfa_offset != architecture->entry_offset);
   }
   intern_free(&facts);
   free(starts);
@@ -588,14 +587,13 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   find_global(builder);
   struct sweep sweep = {
       .builder = builder,
-      .is_part = calloc((size_t)graph->function_count + 1, sizeof *sweep.is_part),
       .code_ends = calloc((size_t)graph->function_count + 1, sizeof *sweep.code_ends),
       .parts = graph_parts(builder),
   };
   builder->unit = unit_open(builder->architecture, &sweep.parts);
   find_parts(&sweep, image);
   endings_open(&sweep.endings, builder);
-  returns_open(&sweep.returns, builder, sweep.is_part);
+  returns_open(&sweep.returns, builder);
   for (uint32_t i = 0; i < graph->function_count; i++)
     sweep_function(&sweep, i);
   graph->functions[graph->function_count].first_call = graph->call_count;
@@ -608,5 +606,4 @@ void sweep(struct graph_builder *builder, const struct image *image) {
   free(sweep.entered);
   free(sweep.code_ends);
   free(sweep.loads);
-  free(sweep.is_part);
 }

@@ -423,7 +423,7 @@ static bool follow_blocks(struct value_flow *flow) {
     const uint64_t landing = flow->builder->landings[i];
     enter_address(flow, landing, landings_is_pad(flow->builder, landing) ? unwound : nothing);
   }
-  enter_block(flow, 0, start);
+  enter_block(flow, 0, flow->builder->graph->functions[flow->function].is_part ? nothing : start);
   for (uint32_t next = 0, number;;) {
     const struct unit_block *blocks = flow->unit->blocks;
     while (unit_take(flow->unit, &number)) {
