@@ -211,7 +211,7 @@ def pack(folder, module, options):
     try:
         run(STACKPACK, "pack", "--always", *options, "-o", packed, raw)
     except Failure as failure:
-        if "which is to be a GC entry" not in str(failure) and "can't be moved" not in str(failure):
+        if "which is to be a GC entry" not in str(failure) and "no room for more program headers" not in str(failure):
             raise
         shutil.copy(raw, packed)
         return False

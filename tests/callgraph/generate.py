@@ -218,8 +218,10 @@ def kinds_for(unit, family, focus):
 
 
 def leads_gotos_together(function):
-    """Unoptimised code of gcc's has one jump for all computed gotos of a function: a pointer from one of several tables."""
-    return "-O0" in function.unit.flags and any(call.kind == "goto" for call in function.calls)
+    """Unoptimised code of gcc's has one jump for all computed gotos of a function, by a pointer from one of several tables; and
+    clang's optimiser may merge two jumps."""
+    can_merge = function.unit.compiler == "clang" or "-O0" in function.unit.flags
+    return can_merge and any(call.kind == "goto" for call in function.calls)
 
 
 def draw_targets(choice, program, function, kind):
