@@ -93,7 +93,6 @@ void value_flow_start(struct value_flow *flow, uint32_t number) {
   flow->slots.count = flow->slots.made_count = 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
-  flow->slots.regions = flow->slots.made_regions = 0;
   flow->start = function->address;
   flow->size = function->size;
   flow->area = areas_find(&graph->areas, function->address);

@@ -72,36 +72,37 @@ static struct code_place place_at(const struct code_state *state, enum code_stac
                                       : moved(state->frame, offset);
 }
 
-/* Whether a place may be the same as one of other regions. */
-static bool may_overlap(uint8_t regions, uint8_t region) {
-  const unsigned stack =
-      1 << REGION_ANYWHERE | 1 << REGION_START | 1 << REGION_LATER | 1 << REGION_FRAME;
-  const unsigned others = region == REGION_ANYWHERE ? stack : stack & ~(1U << region);
-  return (stack >> region & 1) != 0 && (regions & others) != 0;
+/* Whether two places may be the same: on the stack, those of different regions may be. */
+static bool may_be_at(struct code_place a, struct code_place b) {
+  const bool is_fixed = a.region == REGION_FIXED || b.region == REGION_FIXED;
+  return is_at(a, b) || (!is_fixed && a.region != b.region);
 }
 
-static struct code_slot *find_slot(struct code_slots *slots, struct code_place place) {
+typedef bool place_relation(struct code_place a, struct code_place b);
+
+static const struct code_slot *find_slot(const struct code_slots *slots, struct code_place place,
+                                         place_relation *is_same) {
   for (uint32_t i = 0; i < slots->count && i < CODE_SLOTS; i++)
-    if (is_at(slots->items[i].place, place))
+    if (is_same(slots->items[i].place, place))
       return &slots->items[i];
   return NULL;
 }
 
 /* Whether a computed value may be at a place. */
-static bool is_made_at(const struct code_slots *slots, struct code_place place) {
+static bool is_made_at(const struct code_slots *slots, struct code_place place,
+                       place_relation *is_same) {
   bool is_made = slots->made_count > CODE_MADE_SLOTS;
   for (uint32_t i = 0; i < slots->made_count && !is_made; i++)
-    is_made = is_at(slots->made[i], place);
+    is_made = is_same(slots->made[i], place);
   return is_made;
 }
 
 static void keep_made(struct code_slots *slots, struct code_place place) {
-  if (is_made_at(slots, place))
+  if (is_made_at(slots, place, is_at))
     return;
   if (slots->made_count < CODE_MADE_SLOTS)
     slots->made[slots->made_count] = place;
   slots->made_count++;
-  slots->made_regions |= (uint8_t)(1 << place.region);
   slots->has_grown = true;
 }
 
@@ -160,12 +161,12 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
 static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
   if (slots != NULL && code_is_made(value))
     keep_made(slots, place);
-  if (!code_is_code(slots, value) || slots->count > CODE_SLOTS || find_slot(slots, place) != NULL)
+  if (!code_is_code(slots, value) || slots->count > CODE_SLOTS ||
+      find_slot(slots, place, is_at) != NULL)
     return;
   if (slots->count < CODE_SLOTS)
     slots->items[slots->count] = (struct code_slot){value.table, place};
   slots->count++;
-  slots->regions |= (uint8_t)(1 << place.region);
   slots->has_grown = true;
 }
 
@@ -182,13 +183,13 @@ static struct code_value load(struct code_slots *slots, struct code_place place)
   struct code_value loaded = {.kind = CODE_UNKNOWN};
   if (slots == NULL || place.region == REGION_OTHER)
     return loaded;
-  const bool may_be_any = slots->count > CODE_SLOTS || may_overlap(slots->regions, place.region);
-  const struct code_slot *slot = may_be_any ? &slots->items[0] : find_slot(slots, place);
+  const struct code_slot *slot =
+      slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place, may_be_at);
   slots->has_load = true;
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
-  loaded.is_made = is_made_at(slots, place) || may_overlap(slots->made_regions, place.region) ||
-                   (slots->has_address && slots->has_distant_store);
+  loaded.is_made =
+      is_made_at(slots, place, may_be_at) || (slots->has_address && slots->has_distant_store);
   return loaded;
 }
 

@@ -1,12 +1,12 @@
 /* code.h - instructions as operations, for the call graph and for frames without unwind tables. Each
  * architecture has a file.
  *
- * There are two queries. `decode` is for every instruction of a program: its length, its target, the
- * addresses that it names, its effects on the stack (struct code_stack), and the values that it moves
- * (struct code_operands, or code_values); an architecture answers it as fast as it can. `follow` is
- * for functions with jumps, calls, sums or callbacks by pointers: the registers' values, as far as
- * they decide the targets. It is answered one decoded instruction at a time, by changing a struct
- * code_state.
+ * There are two queries. `decode` is for every instruction of a program: its length, its target,
+ * the addresses that it names, its effects on the stack (struct code_stack), and the values that it
+ * moves (struct code_operands, or code_values); an architecture answers it as fast as it can.
+ * `follow` is for functions with jumps, calls, sums or callbacks by pointers: the registers' values,
+ * as far as they decide the targets. It is answered one decoded instruction at a time, by changing a
+ * struct code_state.
  *
  * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the
  * function with it is undecodable, and calls everything.
@@ -240,8 +240,7 @@ struct code_slots {
   /* Registers may hold addresses of places on the stack; a computed value was stored by such a
    * register, perhaps. */
   bool has_address, has_distant_store;
-  uint8_t regions, made_regions; /* of the places: a bit each */
-  uint32_t count;                /* may be more than there is room for: then any place is one */
+  uint32_t count; /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;
     struct code_place place;
@@ -334,8 +333,8 @@ struct code_architecture {
    * CODE_INVALID, of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
-  /* Changes the state as a decoded instruction does, which may lack its reference and constants. Of a
-   * jump or call whose target is computed, *jump is the target. */
+  /* Changes the state as a decoded instruction does, which may lack its reference and constants. Of
+   * a jump or call whose target is computed, *jump is the target. */
   void (*follow)(const struct code_instruction *instruction, struct code_state *state,
                  struct code_value *jump);
 };
