@@ -7,6 +7,10 @@ check() { # kept|dropped NAME CODE: make's
   check_called "$1" "$2" "$call" "$3"
 }
 
+# A part of the function `make`, with 16 bytes on the stack.
+cold='.pushsection .text.unlikely, "ax"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16'
+cold_end='.cfi_endproc; .size make.cold, . - make.cold; .popsection'
+
 check_called() { # kept|dropped NAME NO_CALL MAKE [LAYOUT: options of the linker...]
   sampled 8 || return 0
   make_odd "$3" ".p2align 4; .type make, @function; make: $4; .size make, . - make; .section .rodata; .p2align 3; offset: .quad 16" ret "$tail"
@@ -57,7 +61,7 @@ check_aarch64() {
   check dropped "an address" "$name; ret"
   check dropped "an address, and another sum" "$name; add x1, x1, x2; ret"
   check kept "kept on the stack, and loaded as one of two" "$name; stp x2, x0, [sp, #-16]!; $offset; ldp x2, x0, [sp], #16; add x0, x0, x1; ret"
-  local given="$name; mov x1, #16; b make" way extensions='.arch armv9.5-a+cpa+ls64+lse128+sve'
+  local given="stp x29, x30, [sp, #-16]!; $name; mov x1, #16; bl make; ldp x29, x30, [sp], #16; ret" way extensions='.arch armv9.5-a+cpa+ls64+lse128+sve'
   for way in 'add x0, x0, #16' 'add w0, w0, w1' 'adds x0, x0, x1' 'orr x0, x0, #16' 'eor x0, x0, x1' 'bfi x0, x1, #0, #5' 'madd x0, x1, x2, x0' \
     'ldr x2, [x0], #16' 'ldr x2, [x0, #16]!' 'ldp x2, x3, [x0], #16' 'ld1 {v0.2d}, [x0], #16' 'movk x0, #16' 'fmov d0, x0; fmov x0, d0' \
     'add x0, x0, x1; str x0, [sp, #-16]!; ldr x0, [sp], #16' 'add x2, x0, x1; csel x0, x2, x0, ne' \
@@ -89,8 +93,12 @@ check_aarch64() {
     check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
   done
   check_called kept "given, and called by a part" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; cbnz x1, make.cold; ldr x30, [sp], #16; ret
-    .pushsection .text.unlikely, \"ax\"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16; blr x9; ldr x30, [sp], #16; ret
-    .cfi_endproc; .size make.cold, . - make.cold; .popsection"
+    $cold; blr x9; ldr x30, [sp], #16; ret; $cold_end"
+  check_called kept "given, and called by a part that loads it" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; str x9, [sp, #8]; cbnz x1, make.cold; ldr x30, [sp], #16; ret
+    $cold; ldr x9, [sp, #8]; blr x9; ldr x30, [sp], #16; ret; $cold_end"
+  check_called dropped "given, and a part calls another" "$given" "str x30, [sp, #-16]!; add x9, x1, x1; str x0, [sp, #8]; cbnz x1, make.cold; ldr x30, [sp], #16; ret
+    $cold; ldr x9, [sp, #8]; blr x9; ldr x30, [sp], #16; ret; $cold_end"
+  check_called kept "given, and called by a part without a frame" "$given" "add x9, x0, x1; cbnz x1, make.cold; ret; ${cold/ 16/ 0}; br x9; $cold_end"
   check_called dropped "given, beside another place" "$given" "sub sp, sp, #64; str x0, [sp, #24]; add x1, x1, x1; str x1, [sp, #16]; add sp, sp, #16; ldr x3, [sp, #8]; add sp, sp, #48; br x3"
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
@@ -156,7 +164,7 @@ check_riscv64() {
   check_called kept "a distance from another place" "$call" "lla a0, place; lw a1, far; add a0, a0, a1; ret; .data; place: .quad 1
     .section .rodata; .p2align 2; far: .word hidden - place; .text"
   check kept "an address in several parts" "1: auipc a0, %pcrel_hi(hidden); addi a0, a0, 16; addi a0, a0, %pcrel_lo(1b); addi a0, a0, -16; ret"
-  local given="$name; li a1, 16; j make" way
+  local given="addi sp, sp, -16; sd ra, 8(sp); $name; li a1, 16; call make; ld ra, 8(sp); addi sp, sp, 16; ret" way
   for way in 'addi a0, a0, 16' 'addw a0, a0, a1' 'sub a0, a0, a1' 'or a0, a0, a1' 'xori a0, a0, 16' 'add.uw a0, a1, a0' 'sh1add a0, a1, a0' \
     'sh1add.uw a0, a1, a0' 'add a0, a0, a1; andi a0, a0, -2' 'addi a0, a0, 16; sd a0, -16(sp); ld a0, -16(sp)' \
     'addi sp, sp, -16; addi a0, a0, 16; sw a0, 8(sp); srli a0, a0, 32; sw a0, 12(sp); ld a0, 8(sp); addi sp, sp, 16' \
@@ -182,8 +190,12 @@ check_riscv64() {
     check_called kept "given, and stored at a place with two names: $way" "$given" "addi sp, sp, -16; sd s0, 0(sp); $sum; $way; addi sp, sp, 16; ld s0, 0(sp); $back"
   done
   check_called kept "given, and called by a part" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
-    .pushsection .text.unlikely, \"ax\"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16; jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret
-    .cfi_endproc; .size make.cold, . - make.cold; .popsection"
+    $cold; jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret; $cold_end"
+  check_called kept "given, and called by a part that loads it" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a0, a1; sd a3, 0(sp); beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
+    $cold; ld a3, 0(sp); jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret; $cold_end"
+  check_called dropped "given, and a part calls another" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a1, a1; sd a0, 0(sp); beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
+    $cold; ld a3, 0(sp); jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret; $cold_end"
+  check_called kept "given, and called by a part without a frame" "$given" "add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ret; ${cold/ 16/ 0}; jr a3; $cold_end"
   check_called dropped "given, beside another place" "$given" "addi sp, sp, -32; sd a0, 24(sp); add a1, a1, a1; sd a1, 16(sp); addi sp, sp, 16; ld a3, 8(sp); addi sp, sp, 16; jr a3"
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'

@@ -84,7 +84,7 @@ check_made dropped "an address" "lea helper(%rip), %rax; ${leads_back/0x10000000
 # Made of a function's argument, and called there, in registers or by way of its stack.
 check_given() { # kept|dropped CODE
   sampled 3 || return 0
-  make_odd 'lea helper(%rip), %rdi; mov $16, %esi; jmp make' ".p2align 4; .type make, @function; make: $2; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
+  make_odd 'sub $8, %rsp; lea helper(%rip), %rdi; mov $16, %esi; call make; add $8, %rsp; ret' ".p2align 4; .type make, @function; make: $2; .size make, . - make" 'mov $1, %eax; ret' 'call collect; ret'
   check "$1" "given: $2"
 }
 for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi' 'movzbl %dil, %edi' 'add %rsi, %rdi; rorx $0, %rdi, %rdi' \
@@ -126,11 +126,23 @@ check_given dropped 'mov %rsi, -16(%rsp); add %rsi, -16(%rsp); mov %rdi, %rax; c
 check_given dropped 'sub $24, %rsp; mov %rdi, 8(%rsp); add %rsi, %rsi; mov %rsi, 16(%rsp); call *8(%rsp); add $24, %rsp; ret'
 check_given dropped 'add %rsi, %rdx; mov 8(%rdx,%rsi,8), %rax; test %rax, %rax; je 1f; jmp *%rax; 1: ret'
 
-# By way of a part of the function, which is entered with its registers.
-cold='.pushsection .text.unlikely, "ax"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset 16'
+# By way of parts of the function, which share its registers and its stack: with a frame, or as code that nothing calls.
+cold='.pushsection .text.unlikely, "ax"; .type make.cold, @function; make.cold: .cfi_startproc; .cfi_def_cfa_offset'
 cold_end='.cfi_endproc; .size make.cold, . - make.cold; .popsection'
-check_given kept "push %rbx; lea (%rdi,%rsi), %rbx; test %rsi, %rsi; jne make.cold; pop %rbx; ret; $cold; call *%rbx; pop %rbx; ret; $cold_end"
-check_given dropped "push %rbx; add %rdi, %rsi; test %rsi, %rsi; jne make.cold; pop %rbx; ret; $cold; mov (%rdi), %rbx; call *%rbx; pop %rbx; ret; $cold_end"
+check_part() { # kept|dropped SIZE CODE PART: CODE goes to the part with SIZE bytes on the stack, and may have a label 1
+  check_given "$1" "$3; $cold $2; $4; $cold_end"
+}
+check_part kept 16 'push %rbx; lea (%rdi,%rsi), %rbx; test %rsi, %rsi; jne make.cold; pop %rbx; ret' 'call *%rbx; pop %rbx; ret'
+check_part dropped 16 'push %rbx; add %rdi, %rsi; test %rsi, %rsi; jne make.cold; pop %rbx; ret' 'mov (%rdi), %rbx; call *%rbx; pop %rbx; ret'
+check_part kept 32 'sub $24, %rsp; add %rdi, %rsi; mov %rsi, 8(%rsp); test %rsi, %rsi; jne make.cold; add $24, %rsp; ret' 'call *8(%rsp); add $24, %rsp; ret'
+check_part dropped 32 'sub $24, %rsp; add %rdi, %rsi; mov %rsi, 8(%rsp); mov (%rdi), %rax; mov %rax, 16(%rsp); test %rsi, %rsi; jne make.cold; add $24, %rsp; ret' \
+  'call *16(%rsp); add $24, %rsp; ret'
+check_part dropped 32 'sub $24, %rsp; add %rdi, %rsi; mov (%rdi), %rax; test %rsi, %rsi; jne make.cold; add $24, %rsp; ret' 'call *%rax; add $24, %rsp; ret'
+check_part kept 32 'sub $24, %rsp; mov (%rdi), %rax; mov %rax, 8(%rsp); test %rsi, %rsi; jne make.cold; 1: call *8(%rsp); add $24, %rsp; ret' 'add %rsi, %rdi; mov %rdi, 8(%rsp); jmp 1b'
+check_part kept 32 'sub $24, %rsp; mov %rdi, 8(%rsp); test %rsi, %rsi; jne make.cold; 1: mov 8(%rsp), %rax; call *%rax; add $24, %rsp; ret' 'add %rsi, 8(%rsp); jmp 1b'
+check_part kept 8 'lea (%rdi,%rsi), %rax; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rax'
+check_part kept 8 'add %rdi, %rsi; mov %rsi, -8(%rsp); test %rsi, %rsi; jne make.cold; ret' 'mov -8(%rsp), %rax; jmp *%rax'
+check_part dropped 8 'lea (%rdi,%rsi), %rax; mov (%rdi), %rcx; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rcx'
 
 # By way of places that are named in several ways, and by string instructions and others that store by a register of their own.
 for way in 'push %rdx; mov %rdi, (%rsp); pop %rax' 'push %rdi; pop %rax' 'push %rdi; mov (%rsp), %rax; pop %rdx' 'mov %rdi, -8(%rsp); push -8(%rsp); pop %rax' \

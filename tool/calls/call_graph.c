@@ -144,8 +144,9 @@ void graph_add_anywhere(struct graph_builder *builder, uint64_t at) {
                                          .is_jump = true});
 }
 
-void graph_add_landing(struct graph_builder *builder, uint64_t address) {
-  (void)ARRAY_ADD(builder->landings, builder->landing_count, builder->landing_capacity, address);
+void graph_add_landing(struct graph_builder *builder, uint64_t address, uint32_t from) {
+  (void)ARRAY_ADD(builder->landings, builder->landing_count, builder->landing_capacity,
+                  (struct landing){address, from});
 }
 
 /* ---- The whole ---- */
@@ -246,6 +247,7 @@ static bool build(struct graph_builder *builder, const struct image *image,
   sweep(builder, image);
   end_pass(&trace, builder->graph, "sweep");
   landings_add(builder);
+  frame_groups_find(builder);
   indirect_calls_resolve(builder);
   end_pass(&trace, builder->graph, "indirect_calls_resolve");
   registered_note(builder);
@@ -302,6 +304,9 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.landings);
   free(builder.pads);
   free(builder.pad_landings);
+  free(builder.pad_pointers);
+  free(builder.group);
+  free(builder.next_in_group);
   free(builder.callbacks);
   free(builder.untaken);
   code_ranges_free(&builder.tables);

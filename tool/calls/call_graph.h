@@ -70,6 +70,7 @@
  *   landing      a place in the middle of a function: the target of another's jump, or of an exception
  *   part         of a function: code with a start of its own that is entered with the function's
  *                frame on the stack, such as `f.cold`. (The parts of parts.h are those of addresses.)
+ *   group        functions that share a frame: a function and its parts (frame_groups.c)
  *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
  *   odd          of a return, or a jump: it may go elsewhere than the function's caller (returns.h)
  *   stub         code of the procedure linkage table that jumps to a symbol
@@ -126,6 +127,8 @@ struct graph_function {
   bool uses_code;         /* and does more with an address of code than to call or pass it */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
   bool is_part;           /* unwind tables say that it starts with another stack than at a call */
+  bool is_called;         /* by an instruction that names it */
+  bool is_mixed;          /* it shares registers or the stack with functions outside its group */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
   uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
   bool is_typed;     /* the frontend gives its type */
@@ -226,19 +229,32 @@ struct landing_pad {
   uint64_t landing;
 };
 
+/* A target in the middle of a function. */
+struct landing {
+  uint64_t address;
+  uint32_t from; /* the function that jumps there; GRAPH_NO_NODE: others may, too */
+};
+
+/* The stack pointer and the frame pointer there, by unwind tables. */
+struct pad_pointers {
+  struct code_place stack, frame;
+};
+
 struct graph_builder {
   struct call_graph *graph;
   const struct code_architecture *architecture;
   size_t call_capacity;
   struct call *later; /* to be merged into `calls` by merge_calls */
   size_t later_count, later_capacity;
-  /* Targets in the middle of functions: of jumps, calls and exceptions. indirect_calls_resolve sorts
-   * them. */
-  uint64_t *landings;
+  /* Targets of jumps, calls and exceptions. indirect_calls_resolve sorts them. */
+  struct landing *landings;
   size_t landing_count, landing_capacity;
-  struct landing_pad *pads; /* by calls.start */
-  uint64_t *pad_landings;   /* the same, sorted */
-  size_t pad_count, pad_capacity;
+  struct landing_pad *pads;          /* by calls.start */
+  uint64_t *pad_landings;            /* the same, sorted, each once */
+  struct pad_pointers *pad_pointers; /* by pad_landings */
+  size_t pad_count, pad_capacity, pad_landing_count;
+  /* By function: the first one of its group (frame_groups.c), and the next one. */
+  uint32_t *group, *next_in_group;
   struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */
   struct code_ranges open;   /* any address in these may be made (parts.h); merged by escapes.c */
   /* By function: all from it up to this one are taken, so that ranges skip them; NULL: unused. */
@@ -265,10 +281,12 @@ void functions_find(struct graph_builder *builder, const struct image *image,
 /* Reads the unwinder's tables of landing pads. */
 bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem);
-/* Whether an exception may lead to an address. */
-bool landings_is_pad(const struct graph_builder *builder, uint64_t address);
+/* The pointers where an exception may lead to; NULL of all other addresses. */
+const struct pad_pointers *landings_pad(const struct graph_builder *builder, uint64_t address);
 /* Decodes all functions for their calls, and marks the memory that they refer to. */
 void sweep(struct graph_builder *builder, const struct image *image);
+/* Finds the functions that share a frame. */
+void frame_groups_find(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
 /* Resolves calls of C library functions that call their arguments, at once or later. */
@@ -316,6 +334,6 @@ void graph_add_call(struct graph_builder *builder, struct call call);
 void graph_add_later(struct graph_builder *builder, struct call call);
 /* The same, for a jump at an address that may go to any function. */
 void graph_add_anywhere(struct graph_builder *builder, uint64_t at);
-void graph_add_landing(struct graph_builder *builder, uint64_t address);
+void graph_add_landing(struct graph_builder *builder, uint64_t address, uint32_t from);
 
 #endif

@@ -37,15 +37,18 @@ static void add_landing(struct graph_builder *builder, const struct landing_pad 
     target = graph_everything(graph);
   else if (!area_is_marked(areas_find(&graph->areas, pad->landing), MARK_INSTRUCTION, pad->landing))
     graph->functions[target].is_undecodable = true;
-  graph_add_landing(builder, pad->landing);
+  graph_add_landing(builder, pad->landing, GRAPH_NO_NODE);
   add_way(builder, pad->function.start, target);
   add_way(builder, pad->calls.start, target);
   add_way(builder, pad->calls.end - 1, target);
 }
 
-bool landings_is_pad(const struct graph_builder *builder, uint64_t address) {
-  const size_t number = search_words_below(builder->pad_landings, builder->pad_count, address);
-  return number < builder->pad_count && builder->pad_landings[number] == address;
+const struct pad_pointers *landings_pad(const struct graph_builder *builder, uint64_t address) {
+  const size_t number =
+      search_words_below(builder->pad_landings, builder->pad_landing_count, address);
+  return number < builder->pad_landing_count && builder->pad_landings[number] == address
+             ? &builder->pad_pointers[number]
+             : NULL;
 }
 
 void landings_add(struct graph_builder *builder) {
@@ -75,8 +78,36 @@ static void sort_pads(struct graph_builder *builder) {
     qsort(builder->pads, count, sizeof *builder->pads, compare_pads);
   for (size_t i = 0; i < count; i++)
     builder->pad_landings[i] = builder->pads[i].landing;
-  if (count > 0)
-    qsort(builder->pad_landings, count, sizeof *builder->pad_landings, bits_compare_words);
+  builder->pad_landing_count = array_sort_words(builder->pad_landings, count);
+}
+
+/* The frame's canonical address is at a fixed distance from the stack pointer at the function's start. */
+static struct pad_pointers pointers_of(const struct code_architecture *architecture,
+                                       const struct frame_facts *frame) {
+  const struct code_place place = {architecture->entry_offset - frame->cfa_offset, REGION_START};
+  struct pad_pointers pointers = {{.region = REGION_LATER}, {.region = REGION_FRAME}};
+  if (frame->cfa_register == architecture->stack_register)
+    pointers.stack = place;
+  else if (frame->cfa_register == architecture->in_tables[0])
+    pointers.frame = place;
+  return pointers;
+}
+
+static void find_pointers(struct graph_builder *builder, const struct section_bytes *frames) {
+  const size_t count = builder->pad_landing_count;
+  const struct frame_facts unknown = {.cfa_register = FRAME_NO_REGISTER};
+  struct intern facts = {0};
+  uint32_t *numbers = calloc(count + 1, sizeof *numbers);
+  builder->pad_pointers = calloc(count + 1, sizeof *builder->pad_pointers);
+  (void)eh_frame_facts(&facts, numbers, builder->pad_landings, count, NULL, frames->bytes,
+                       frames->size, frames->address);
+  for (size_t i = 0; i < count; i++) {
+    const struct frame_facts frame =
+        numbers[i] == 0 ? unknown : frame_facts_get(&facts, numbers[i]);
+    builder->pad_pointers[i] = pointers_of(builder->architecture, &frame);
+  }
+  intern_free(&facts);
+  free(numbers);
 }
 
 bool landings_read(struct graph_builder *builder, const struct image *image,
@@ -93,6 +124,8 @@ bool landings_read(struct graph_builder *builder, const struct image *image,
     return problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
                        names[1]);
   sort_pads(builder);
+  if (builder->pad_count > 0)
+    find_pointers(builder, &bytes[0]);
   return true;
 }
 

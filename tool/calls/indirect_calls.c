@@ -59,9 +59,9 @@ static const struct unit_step *pointer_step(const struct value_flow *flow,
              : NULL;
 }
 
-bool indirect_calls_has_unknown_jump(struct value_flow *flow) {
+static bool has_open_jump(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[flow->function];
+  const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
     const struct unit_step *step = call->is_jump ? pointer_step(flow, call) : NULL;
@@ -76,17 +76,24 @@ bool indirect_calls_has_unknown_jump(struct value_flow *flow) {
   return false;
 }
 
+bool indirect_calls_has_open_jump(struct value_flow *flow) {
+  for (uint32_t i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    if (has_open_jump(flow, i))
+      return true;
+  return false;
+}
+
 /* ---- Resolving ---- */
 
 /* Whether control comes straight on from the first part of a call's or jump's address to the call:
  * after an entry in between, the register may have another address. */
 static bool is_made_straight(const struct value_flow *flow, const struct unit_step *step,
-                             bool has_unknown_jump) {
+                             bool is_open) {
   uint8_t made = unit_form(flow->unit, step)->parts.from;
   for (; made < CODE_REGISTERS; step--) {
     const bool is_first = step == &flow->unit->steps[flow->unit->blocks[step->block].first];
-    if (is_first && (flow->blocks[step->block].is_entered || has_unknown_jump ||
-                     step == flow->unit->steps || unit_after(&step[-1]) != step->address))
+    if (is_first && (flow->blocks[step->block].is_entered || is_open || step == flow->unit->steps ||
+                     unit_after(&step[-1]) != step->address))
       return false;
     const struct code_parts *parts = &unit_form(flow->unit, &step[-1])->parts;
     if (((parts->writes | parts->may_write) >> made & 1) != 0)
@@ -102,74 +109,92 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 }
 
 /* Registers that may have another address are pointers like others. */
-static void doubt_registers(struct value_flow *flow, bool has_unknown_jump) {
+static void doubt_registers(struct value_flow *flow, uint32_t number, bool is_open) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[flow->function];
+  const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct unit_step *step = unit_step(flow->unit, call->at);
-    if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_unknown_jump)))
+    if (call->is_through && (step == NULL || !is_made_straight(flow, step, is_open)))
       lose_call(graph, call);
   }
 }
 
 /* Without results for the function's values, its pointers may be sums. */
-static void lose_calls(const struct value_flow *flow) {
+static void lose_calls(const struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[flow->function];
+  const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
     if (pointer_step(flow, &graph->calls[i]) != NULL || graph->calls[i].is_through)
       lose_call(graph, &graph->calls[i]);
 }
 
-static void resolve_calls(struct value_flow *flow) {
-  struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[flow->function];
-  bool has_unknown_jump = indirect_calls_has_unknown_jump(flow);
-  if (flow->builder->architecture->highest != 0) {
-    doubt_registers(flow, has_unknown_jump);
-    has_unknown_jump = indirect_calls_has_unknown_jump(flow); /* there may be more pointers now */
-    if (has_unknown_jump && flow->names_label) {              /* a table's base, perhaps */
-      lose_calls(flow);
-      return;
-    }
+/* Whether a jump goes to an instruction of its own function. */
+static bool is_own_place(const struct value_flow *flow, const struct call *call,
+                         struct code_value pointer) {
+  return value_flow_is_own_address(flow, pointer) && unit_step(flow->unit, pointer.table) != NULL &&
+         unit_range(flow->unit, pointer.table) == unit_range(flow->unit, call->at);
+}
+
+static void resolve_call(struct value_flow *flow, struct call *call, const struct unit_step *step,
+                         bool is_open) {
+  struct code_state state;
+  const struct code_value jump = value_flow_value(flow, step, &state);
+  const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
+  if (is_word && !is_open) {
+    resolve_word(flow, call, jump);
+    return;
   }
+  if (code_is_made(jump) || flow->sums_code || unit_form(flow->unit, step)->parts.distance != 0)
+    call->target = graph_everything(flow->builder->graph);
+  if (!call->is_jump)
+    return;
+  if (is_own_place(flow, call, jump) && !is_open)
+    call->kind = CALL_NONE;
+  else if (jump_table_is_own(flow, jump))
+    jump_table_resolve(flow, call, jump);
+}
+
+static void resolve_calls(struct value_flow *flow, uint32_t number, bool is_open) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[number];
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     const struct unit_step *step = pointer_step(flow, call);
-    struct code_state state;
-    if (step == NULL)
-      continue;
-    const struct code_value jump = value_flow_value(flow, step, &state);
-    const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
-    const bool is_own =
-        value_flow_is_own_address(flow, jump) && unit_step(flow->unit, jump.table) != NULL;
-    if (is_word && !has_unknown_jump) {
-      resolve_word(flow, call, jump);
-      continue;
-    }
-    if (code_is_made(jump) || flow->sums_code || unit_form(flow->unit, step)->parts.distance != 0)
-      call->target = graph_everything(graph);
-    if (!call->is_jump)
-      continue;
-    if (is_own && !has_unknown_jump)
-      call->kind = CALL_NONE;
-    else if (jump_table_is_own(flow, jump))
-      jump_table_resolve(flow, call, jump);
+    if (step != NULL)
+      resolve_call(flow, call, step, is_open);
   }
 }
 
+static void resolve(struct value_flow *flow) {
+  bool has_open_jump = indirect_calls_has_open_jump(flow), are_lost = false;
+  uint32_t i;
+  if (flow->builder->architecture->highest != 0) {
+    for (i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+      doubt_registers(flow, i, has_open_jump);
+    has_open_jump = indirect_calls_has_open_jump(flow); /* there may be more pointers now */
+    are_lost = has_open_jump && flow->names_label;      /* a table's base, perhaps */
+  }
+  for (i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    if (are_lost)
+      lose_calls(flow, i);
+    else
+      resolve_calls(flow, i, has_open_jump);
+}
+
 /* Whether there is a jump or a call by a pointer that must be followed. */
-static bool has_open_jump(const struct value_flow *flow, const struct graph_function *function) {
-  const struct call_graph *graph = flow->builder->graph;
+static bool has_pointer(const struct value_flow *flow, const struct graph_function *function) {
+  const struct graph_builder *builder = flow->builder;
   const size_t landing =
-      search_words_below(flow->builder->landings, flow->builder->landing_count, function->address);
-  const bool is_entered = landing < flow->builder->landing_count &&
-                          flow->builder->landings[landing] - function->address < function->size;
+      SEARCH_BELOW(builder->landings, builder->landing_count, address, function->address);
+  const bool is_entered = landing < builder->landing_count &&
+                          builder->landings[landing].address - function->address < function->size;
+  if (function->is_undecodable)
+    return false;
   if (function->uses_code)
     return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
+    const struct call *call = &builder->graph->calls[i];
     if (call->is_through ||
         (call->kind == CALL_INDIRECT && (call->is_jump || is_entered || !call->is_loaded)))
       return true;
@@ -177,22 +202,36 @@ static bool has_open_jump(const struct value_flow *flow, const struct graph_func
   return false;
 }
 
-static void resolve_function(struct value_flow *flow, uint32_t number) {
-  const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[number];
-  if (function->is_undecodable || !has_open_jump(flow, function))
-    return;
-  value_flow_start(flow, number);
+/* Follows a group of functions that share a frame, and has something to resolve. */
+static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code,
+                         bool has_computed_jump) {
+  struct graph_builder *builder = flow->builder;
+  const uint64_t address = builder->graph->functions[first].address;
+  value_flow_start(flow, first, false);
   if (!value_flow_follow(flow)) {
-    lose_calls(flow);
-    if (function->uses_code)
-      flow->builder->hands_over = function->address;
+    for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+      lose_calls(flow, i);
+    if (uses_code)
+      builder->hands_over = address;
     return;
   }
   /* A sum without a jump of its own may be handed to another function. */
-  if (flow->sums_other || (flow->sums_code && !function->has_computed_jump))
-    flow->builder->hands_over = function->address;
-  resolve_calls(flow);
+  if (flow->sums_other || (flow->sums_code && !has_computed_jump))
+    builder->hands_over = address;
+  resolve(flow);
+}
+
+static void resolve_group(struct value_flow *flow, uint32_t first) {
+  struct graph_builder *builder = flow->builder;
+  bool is_open = false, uses_code = false, has_computed_jump = false;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+    const struct graph_function *function = &builder->graph->functions[i];
+    is_open |= has_pointer(flow, function);
+    uses_code |= function->uses_code;
+    has_computed_jump |= function->has_computed_jump;
+  }
+  if (is_open)
+    follow_group(flow, first, uses_code, has_computed_jump);
 }
 
 void indirect_calls_resolve(struct graph_builder *builder) {
@@ -200,6 +239,7 @@ void indirect_calls_resolve(struct graph_builder *builder) {
   if (builder->landing_count > 0)
     qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
   for (uint32_t i = 0; i < builder->graph->function_count; i++)
-    resolve_function(&flow, i);
+    if (builder->group[i] == i)
+      resolve_group(&flow, i);
   value_flow_close(&flow);
 }

@@ -4,8 +4,8 @@
 
 #include "tool/calls/value_flow.h"
 
-/* Whether the function that was followed has a jump with unresolved targets. It may enter any
+/* Whether the functions that were followed have a jump with unresolved targets. It may enter any
  * block, and make the state there wrong. */
-bool indirect_calls_has_unknown_jump(struct value_flow *flow);
+bool indirect_calls_has_open_jump(struct value_flow *flow);
 
 #endif

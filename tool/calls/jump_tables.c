@@ -72,7 +72,7 @@ bool jump_table_is_own(const struct value_flow *flow, struct code_value table) {
     if (!jump_table_entry(flow->builder->graph, area, table, n, &target) ||
         (n > 0 && area_is_marked(area, MARK_BASE, address)))
       return false;
-    if (target - flow->start - 1 < flow->size - 1)
+    if (value_flow_is_inside(flow, target))
       return true;
   }
   return false;
@@ -182,8 +182,9 @@ static bool has_room(const struct graph_builder *builder) {
 /* Adds a jump's call of a function that is outside this one. */
 static void add_way_out(struct value_flow *flow, const struct call *call, uint32_t function) {
   struct graph_builder *builder = flow->builder;
-  if (function == flow->function) { /* between instructions: an entry of something else */
-    builder->graph->functions[function].is_undecodable = true;
+  const struct graph_function *target = &builder->graph->functions[function];
+  if (call->at - target->address < target->size) {
+    builder->graph->functions[function].is_undecodable = true; /* between instructions */
     return;
   }
   graph_add_later(builder, (struct call){.at = call->at,
@@ -200,28 +201,31 @@ static void resolve_entries(struct value_flow *flow, struct call *call, struct c
   struct graph_builder *builder = flow->builder;
   const struct call_graph *graph = builder->graph;
   const struct area *area = jump_table_area(flow, table);
+  const uint32_t from = call_graph_function(graph, call->at);
   uint64_t target, own = 0;
   for (int64_t n = found->extent.first; n < found->extent.end; n++) {
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;
-    const struct unit_step *step = unit_step(flow->unit, target);
+    const uint32_t function = call_graph_function(graph, target);
+    const bool is_inside = unit_step(flow->unit, target) != NULL && function == from;
     const uint64_t address = table.table + (uint64_t)n * table.size;
     const bool is_used =
         area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address);
-    own += own == (uint64_t)n && step != NULL && (n == 0 || !is_used);
-    if (step != NULL)
+    own += own == (uint64_t)n && is_inside && (n == 0 || !is_used);
+    if (is_inside)
       continue;
     found->leads_out = true;
-    add_way_out(flow, call, call_graph_function(graph, target));
+    add_way_out(flow, call, function);
   }
-  if (!found->is_resolved)
+  if (found->resolved_in == 0)
     (void)code_ranges_add(&builder->tables, table.table, table.table + own * table.size);
-  found->is_resolved = true;
+  found->resolved_in = from + 1;
 }
 
 void jump_table_resolve(struct value_flow *flow, struct call *call, struct code_value table) {
   struct jump_table *found = jump_table_find(flow, table);
-  const bool is_known = found->is_resolved && !found->leads_out;
+  const uint32_t from = call_graph_function(flow->builder->graph, call->at);
+  const bool is_known = found->resolved_in == from + 1 && !found->leads_out;
   const uint64_t entries = (uint64_t)(found->extent.end - found->extent.first);
   if (!value_flow_spend(flow, is_known ? 0 : entries) || !has_room(flow->builder)) {
     call->target = graph_everything(flow->builder->graph);

@@ -90,7 +90,7 @@ static void note_call(struct value_flow *flow, struct call *call, struct leaf_ca
       settle_call(builder, call, function);
   } else if (value.kind == CODE_ARGUMENT) {
     call->is_noted =
-        note_registrar(builder, flow->function,
+        note_registrar(builder, flow->first,
                        (struct leaf_callback){what.library, what.occasions, (int8_t)value.table});
   } else if (what.occasions == LEAF_AT_ABORT) {
     call->is_noted = value.kind == CODE_ADDRESS && value.table != SIGABRT;
@@ -114,10 +114,10 @@ static void note_function(struct value_flow *flow, uint32_t number) {
     registers |= is_registering(flow, &graph->calls[i]);
   if (!registers || function->is_undecodable)
     return;
-  value_flow_start(flow, number);
+  value_flow_start(flow, number, true);
   const bool is_fixed = flow->slots.is_fixed;
   flow->knows_arguments = flow->slots.is_fixed = true; /* for numbers of signals */
-  const bool is_followed = value_flow_follow(flow) && !indirect_calls_has_unknown_jump(flow);
+  const bool is_followed = value_flow_follow(flow) && !indirect_calls_has_open_jump(flow);
   for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
     struct call *call = &graph->calls[i];
     if (is_registering(flow, call))

@@ -338,7 +338,7 @@ static void enter_unseen(struct returns *returns) {
         continue;
       returns->is_unseen[i] = true;
       (void)unit_enter(unit, address,
-                       landings_is_pad(returns->builder, address) ? &nothing : &known, false);
+                       landings_pad(returns->builder, address) != NULL ? &nothing : &known, false);
       unit_run(unit, &hooks);
     }
     const struct state now = unseen_state(returns);
@@ -488,8 +488,10 @@ void returns_begin(struct returns *returns, uint32_t function) {
 static void start_entries(struct returns *returns) {
   struct unit *unit = returns->unit;
   const struct graph_builder *builder = returns->builder;
-  for (size_t i = search_words_below(builder->pad_landings, builder->pad_count, returns->start);
-       i < builder->pad_count && builder->pad_landings[i] - returns->start < returns->size; i++)
+  for (size_t i =
+           search_words_below(builder->pad_landings, builder->pad_landing_count, returns->start);
+       i < builder->pad_landing_count && builder->pad_landings[i] - returns->start < returns->size;
+       i++)
     (void)unit_start(unit, builder->pad_landings[i]);
   for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
        i = returns->entries[i - 1].next)

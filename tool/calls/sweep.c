@@ -69,7 +69,7 @@ static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
 /* Control may come to the middle of another function as if to its start. Parts of functions, and the
  * code that they return to, have other things on the stack. */
 static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
-  graph_add_landing(sweep->builder, address);
+  graph_add_landing(sweep->builder, address, GRAPH_NO_NODE);
   const struct graph_function *functions = sweep->builder->graph->functions;
   if (!functions[sweep->function].is_part && !functions[function].is_part)
     returns_enter(&sweep->returns, address);
@@ -133,7 +133,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     if (instruction->kind == CODE_CALL)
       enter_at(sweep, function, target);
     else
-      graph_add_landing(sweep->builder, target);
+      graph_add_landing(sweep->builder, target, sweep->function);
   }
   add_call(sweep, at, instruction, function, direct_kind(instruction));
 }
@@ -518,7 +518,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
 static void check_landings(const struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
   for (size_t i = 0; i < builder->landing_count; i++) {
-    const uint64_t address = builder->landings[i];
+    const uint64_t address = builder->landings[i].address;
     const struct area *area = areas_find(&graph->areas, address);
     const uint32_t function = call_graph_function(graph, address);
     graph->functions[function].is_undecodable |= !area_is_marked(area, MARK_INSTRUCTION, address);

@@ -1,13 +1,12 @@
-/* value_flow.c - follows the values of registers through a function.
+/* value_flow.c - follows the values of registers through a function, or a group of functions.
  *
  * It follows addresses, places on the stack, and values read from tables (see struct code_value).
- * The function is a unit (unit.h); a block starts with the join of the values at the ends of its
+ * The functions are a unit (unit.h); a block starts with the join of the values at the ends of its
  * predecessors. A block without a predecessor starts with unresolved values, all of them made (see
- * struct code_value), and so does one that another function jumps to, as from rare code that is kept
- * apart, or an exception.
+ * struct code_value), and so does one that a function outside the group jumps to, or an exception.
  *
  * Where a jump table points into the middle of a block, the blocks are made again. A value loaded
- * from the stack may have been stored by any instruction of the function: the set of values stored
+ * from the stack may have been stored by any instruction of the unit: the set of values stored
  * at a place only grows, and blocks that load from it are followed again.
  */
 #include "tool/calls/value_flow.h"
@@ -20,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_VALUES = UINT32_MAX };
 enum {
   PADDING = 1 << CODE_PADDING, /* without a predecessor, it only aligns the next code */
   BLOCK_STEPS = 64,            /* at most: each query follows a block again */
@@ -63,7 +63,12 @@ uint32_t value_flow_function(const struct value_flow *flow, struct code_value va
 }
 
 bool value_flow_is_own_address(const struct value_flow *flow, struct code_value value) {
-  return value.kind == CODE_ADDRESS && value.table - flow->start < flow->size;
+  return value.kind == CODE_ADDRESS && unit_range(flow->unit, value.table) != NULL;
+}
+
+bool value_flow_is_inside(const struct value_flow *flow, uint64_t address) {
+  const struct unit_range *range = unit_range(flow->unit, address);
+  return range != NULL && range->start != address;
 }
 
 /* ---- Steps ---- */
@@ -71,7 +76,7 @@ bool value_flow_is_own_address(const struct value_flow *flow, struct code_value 
 static void note_names(struct value_flow *flow, const struct code_instruction *instruction) {
   if (instruction->has_reference && !instruction->is_access) {
     ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
-    flow->names_label |= instruction->reference - flow->start < flow->size;
+    flow->names_label |= unit_range(flow->unit, instruction->reference) != NULL;
   }
   for (unsigned k = 0; k < instruction->constant_count; k++)
     ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
@@ -84,24 +89,37 @@ static void note(void *context, const struct code_instruction *instruction) {
   note_names(flow, instruction);
 }
 
-void value_flow_start(struct value_flow *flow, uint32_t number) {
+uint32_t value_flow_next(const struct value_flow *flow, uint32_t function) {
+  return flow->is_alone ? (uint32_t)GRAPH_NO_NODE : flow->builder->next_in_group[function];
+}
+
+/* Undecodable functions of a group are left out: the group is mixed. */
+static void add_function(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
-  assert(number < graph->function_count && !function->is_undecodable);
-  flow->function = number;
+  const struct area *area = areas_find(&graph->areas, function->address);
+  if (!function->is_undecodable)
+    (void)unit_add(flow->unit, function->address, area->bytes + (function->address - area->address),
+                   function->size);
+}
+
+void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
+  const struct call_graph *graph = flow->builder->graph;
+  assert(number < graph->function_count);
+  assert(is_alone || flow->builder->group[number] == number);
+  flow->first = number;
+  flow->is_alone = is_alone;
   flow->names_label = false;
-  flow->slots.count = flow->slots.made_count = 0;
+  flow->slots.count = 0;
+  flow->slots.made_count = !is_alone && graph->functions[number].is_mixed ? CODE_MADE_SLOTS + 1 : 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
-  flow->start = function->address;
-  flow->size = function->size;
-  flow->area = areas_find(&graph->areas, function->address);
   flow->named_count = 0;
   flow->unit->note = note;
   flow->unit->note_context = flow;
   unit_clear(flow->unit);
-  (void)unit_add(flow->unit, flow->start, flow->area->bytes + (flow->start - flow->area->address),
-                 flow->size);
+  for (uint32_t i = number; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    add_function(flow, i);
   unit_start_targets(flow->unit);
   flow->unit->note = NULL;
   flow->named_count = array_sort_words(flow->named, flow->named_count);
@@ -141,17 +159,9 @@ static void start_blocks_of_table(struct value_flow *flow, uint64_t address) {
   }
 }
 
-/* The first landing in this function: a place that other functions, or exceptions, enter. */
-static size_t first_landing(const struct value_flow *flow) {
-  return search_words_below(flow->builder->landings, flow->builder->landing_count, flow->start);
-}
-
-static bool is_landing(const struct value_flow *flow, size_t number) {
-  const struct graph_builder *builder = flow->builder;
-  return number < builder->landing_count && builder->landings[number] - flow->start < flow->size;
-}
-
 static void start_blocks(struct value_flow *flow) {
+  for (size_t i = 0; i < flow->unit->range_count; i++)
+    start_block(flow, flow->unit->ranges[i].start);
   for (size_t i = 0; i < flow->named_count; i++)
     start_blocks_of_table(flow, flow->named[i]);
   for (uint32_t i = 0, size = 0; i < flow->unit->step_count; i++) {
@@ -182,7 +192,6 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
  * a resolved value, and one for each whose unresolved value may be computed; another word has the
  * stack pointer and the frame pointer. The resolved values follow, in the order of registers. */
 enum {
-  NO_VALUES = UINT32_MAX,
   HEAD_WORDS = 2,
   VALUE_WORDS = 3,
   VALUES_WORDS_MAX = HEAD_WORDS + CODE_REGISTERS * VALUE_WORDS
@@ -340,11 +349,11 @@ static void enter_entries(struct value_flow *flow, struct code_value value, uint
       enter_address(flow, target, joined);
 }
 
-static void enter_table(struct value_flow *flow, struct code_value table, uint32_t values) {
-  if (value_flow_is_own_address(flow, table))
-    enter_address(flow, table.table, values);
-  if (jump_table_is_own(flow, table))
-    enter_entries(flow, table, values);
+static void enter_target(struct value_flow *flow, struct code_value target, uint32_t values) {
+  if (value_flow_is_own_address(flow, target))
+    enter_address(flow, target.table, values);
+  else if (jump_table_is_own(flow, target))
+    enter_entries(flow, target, values);
 }
 
 /* ---- Following ---- */
@@ -364,7 +373,7 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
   const struct code_value summed = state->summed;
   const bool is_target = summed.kind == CODE_TARGET; /* of a jump, if it's of a place of its own */
   const uint64_t base = is_target ? summed.base : summed.table;
-  const bool is_own = !summed.is_uncertain && base - flow->start - 1 < flow->size - 1;
+  const bool is_own = !summed.is_uncertain && value_flow_is_inside(flow, base);
   const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
                       call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
   flow->sums_code |= is_sum;
@@ -391,7 +400,7 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
   if (code_jumps(last->kind) && last->target_kind == CODE_DIRECT)
     enter_address(flow, last->target, values);
   else if (last->kind == CODE_JUMP)
-    enter_table(flow, jump, values);
+    enter_target(flow, jump, values);
   if (!code_ends(last->kind) && next != NULL)
     enter_block(flow, next->block, values);
 }
@@ -404,25 +413,64 @@ static void load_again(struct value_flow *flow) {
       unit_wait_for(flow->unit, i);
 }
 
-/* Follows all blocks to a fixed point; false if that takes too long. */
-static bool follow_blocks(struct value_flow *flow) {
+/* The values of registers at the start of a function, */
+static uint32_t start_values(struct value_flow *flow) {
   struct code_state state = {
       .slots = &flow->slots, .stack.region = REGION_START, .frame.region = REGION_FRAME};
   for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
     state.registers[flow->builder->architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
-  const uint32_t start = number_of(flow, &state);
+  return number_of(flow, &state);
+}
+
+/* and at other entries: unresolved, all of them made. */
+static uint32_t unresolved_values(struct value_flow *flow, const struct pad_pointers *pointers) {
+  struct code_state state = {
+      .slots = &flow->slots, .stack = pointers->stack, .frame = pointers->frame};
   for (unsigned i = 0; i < CODE_REGISTERS; i++)
-    state.registers[i] = (struct code_value){.is_made = true};
-  state.stack.region = REGION_ANYWHERE;
-  const uint32_t nothing = number_of(flow, &state);
-  state.stack.region = REGION_LATER; /* all of a function's calls leave pads one stack pointer */
-  const uint32_t unwound = number_of(flow, &state);
-  for (size_t i = first_landing(flow); is_landing(flow, i); i++) {
-    const uint64_t landing = flow->builder->landings[i];
-    enter_address(flow, landing, landings_is_pad(flow->builder, landing) ? unwound : nothing);
+    state.registers[i].is_made = true;
+  return number_of(flow, &state);
+}
+
+/* Control comes to landings, unless they are those of the group's own jumps, which are followed. */
+static void enter_landings(struct value_flow *flow, const struct graph_function *function,
+                           uint32_t nothing) {
+  const struct graph_builder *builder = flow->builder;
+  for (size_t i =
+           SEARCH_BELOW(builder->landings, builder->landing_count, address, function->address);
+       i < builder->landing_count &&
+       builder->landings[i].address - function->address < function->size;
+       i++) {
+    const struct landing *landing = &builder->landings[i];
+    const bool is_own = !flow->is_alone && !function->is_mixed &&
+                        landing->from != (uint32_t)GRAPH_NO_NODE &&
+                        builder->group[landing->from] == flow->first;
+    const struct pad_pointers *pad = landings_pad(builder, landing->address);
+    if (!is_own)
+      enter_address(flow, landing->address, pad == NULL ? nothing : unresolved_values(flow, pad));
   }
-  enter_block(flow, 0, flow->builder->graph->functions[flow->function].is_part ? nothing : start);
+}
+
+/* Parts are entered by their group's jumps alone. */
+static void enter_function(struct value_flow *flow, uint32_t number, uint32_t nothing) {
+  const struct graph_function *function = &flow->builder->graph->functions[number];
+  const bool is_unresolved = flow->is_alone
+                                 ? function->is_part
+                                 : function->is_mixed || (function->is_part && function->is_called);
+  enter_landings(flow, function, nothing);
+  if (is_unresolved)
+    enter_address(flow, function->address, nothing);
+  else if (!function->is_part)
+    enter_address(flow, function->address, start_values(flow));
+}
+
+/* Follows all blocks to a fixed point; false if that takes too long. */
+static bool follow_blocks(struct value_flow *flow) {
+  static const struct pad_pointers anywhere = {{.region = REGION_ANYWHERE},
+                                               {.region = REGION_FRAME}};
+  const uint32_t nothing = unresolved_values(flow, &anywhere);
+  for (uint32_t i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    enter_function(flow, i, nothing);
   for (uint32_t next = 0, number;;) {
     const struct unit_block *blocks = flow->unit->blocks;
     while (unit_take(flow->unit, &number)) {

@@ -1,4 +1,4 @@
-/* value_flow.h - the values of registers in one function, at each instruction.
+/* value_flow.h - the values of registers in a function, or a group of them, at each instruction.
  *
  * They decide about jump tables, calls by pointers, and calls that register functions: see
  * jump_tables.h, indirect_calls.c and registered.c.
@@ -26,22 +26,22 @@ struct extent {
  * by it in a round, joined: an entry is entered again only if these change. */
 struct jump_table {
   struct extent extent;
-  uint32_t round;  /* the last one in which a jump by it was followed */
-  uint32_t values; /* the number of their join there */
-  bool is_resolved, leads_out;
+  uint32_t round;       /* the last one in which a jump by it was followed */
+  uint32_t values;      /* the number of their join there */
+  uint32_t resolved_in; /* the last function in which one was resolved, plus 1 */
+  bool leads_out;       /* of that */
 };
 
-/* One function at a time. */
+/* One function at a time, or a group of functions that share a frame. */
 struct value_flow {
   struct graph_builder *builder;
-  const struct area *area;
-  uint32_t function;
-  bool sums_code;       /* it adds something to an address of code, */
-  bool sums_other;      /* other than a place of its own */
-  bool names_label;     /* it makes the address of a place of its own */
-  bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
-  bool has_targets;     /* a table points into a block: the blocks must be made again */
-  uint64_t start, size;
+  uint32_t first; /* its functions: this one, and the others of its group unless it is alone */
+  bool is_alone;
+  bool sums_code;             /* it adds something to an address of code, */
+  bool sums_other;            /* other than a place of its own */
+  bool names_label;           /* it makes the address of a place of its own */
+  bool knows_arguments;       /* at its start, registers hold CODE_ARGUMENT values */
+  bool has_targets;           /* a table points into a block: the blocks must be made again */
   struct unit *unit;          /* its code */
   struct value_block *blocks; /* by the unit's block */
   uint64_t *named;            /* the addresses that its instructions take: sorted, each once */
@@ -59,8 +59,11 @@ struct value_flow {
 struct value_flow value_flow_open(struct graph_builder *builder);
 void value_flow_close(struct value_flow *flow);
 
-/* Decodes a function, which must be decodable. */
-void value_flow_start(struct value_flow *flow, uint32_t number);
+/* Decodes a function, which must be decodable; and the others of its group, of which it must be the
+ * first, unless `is_alone`. */
+void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone);
+/* The next of the functions, or GRAPH_NO_NODE. */
+uint32_t value_flow_next(const struct value_flow *flow, uint32_t function);
 /* Follows its values; false if that takes too long. Then, as after a later query that takes too
  * long, `left` is 0. */
 bool value_flow_follow(struct value_flow *flow);
@@ -73,7 +76,9 @@ struct code_value value_flow_value(struct value_flow *flow, const struct unit_st
                                    struct code_state *state);
 /* The function that starts at a value; GRAPH_NO_NODE for all other values. */
 uint32_t value_flow_function(const struct value_flow *flow, struct code_value value);
-/* Whether a jump to a value goes to one place in the function. */
+/* Whether a value is the address of one place in the functions. */
 bool value_flow_is_own_address(const struct value_flow *flow, struct code_value value);
+/* Whether an address is in the middle of one of the functions. */
+bool value_flow_is_inside(const struct value_flow *flow, uint64_t address);
 
 #endif

@@ -1,6 +1,8 @@
 /* unit.c - see unit.h. */
 #include "tool/flow/unit.h"
 
+#include "format/search.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -30,11 +32,10 @@ void unit_clear(struct unit *unit) {
 
 /* ---- Decoding ---- */
 
-static const struct unit_range *range_of(const struct unit *unit, uint64_t address) {
-  for (size_t i = 0; i < unit->range_count; i++)
-    if (address - unit->ranges[i].start < unit->ranges[i].size)
-      return &unit->ranges[i];
-  return NULL;
+const struct unit_range *unit_range(const struct unit *unit, uint64_t address) {
+  const size_t next = SEARCH_UP_TO(unit->ranges, unit->range_count, start, address);
+  const struct unit_range *range = next == 0 ? NULL : &unit->ranges[next - 1];
+  return range != NULL && address - range->start < range->size ? range : NULL;
 }
 
 static uint32_t *place_of(const struct unit *unit, const struct unit_range *range,
@@ -44,7 +45,7 @@ static uint32_t *place_of(const struct unit *unit, const struct unit_range *rang
 }
 
 struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
-  const struct unit_range *range = range_of(unit, address);
+  const struct unit_range *range = unit_range(unit, address);
   const uint32_t number = range == NULL ? 0 : *place_of(unit, range, address);
   return number == 0 ? NULL : &unit->steps[number - 1];
 }
@@ -105,6 +106,7 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
 
 bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
   const struct unit_range range = {address, size, bytes, unit->at_count};
+  assert(unit->range_count == 0 || unit->ranges[unit->range_count - 1].start < address);
   if (size >= SIZE_LIMIT || unit->at_count + size >= SIZE_LIMIT ||
       !array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
                        sizeof *unit->step_at) ||
@@ -123,7 +125,7 @@ bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_
 /* ---- Blocks ---- */
 
 bool unit_start(struct unit *unit, uint64_t address) {
-  const struct unit_range *range = range_of(unit, address);
+  const struct unit_range *range = unit_range(unit, address);
   if (range == NULL || (*place_of(unit, range, address) == 0 && !decode(unit, range, address)))
     return false;
   unit_step(unit, address)->is_start = true;

@@ -92,13 +92,16 @@ void unit_close(struct unit *unit);
 /* Takes all code out again. The decoder's forms stay, unless they are many. */
 void unit_clear(struct unit *unit);
 
-/* Adds bytes[0..size), which the caller keeps. False if memory runs out, or beyond 2 GB. */
+/* Adds bytes[0..size), which the caller keeps, after all ranges before. False if memory runs out, or beyond 2 GB. */
 bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 
 /* The same, but the caller decodes: into `next`; unit_put then adds it to the unit, at its
  * address in the last range. False if memory runs out. */
 bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 bool unit_put(struct unit *unit);
+
+/* The range that has an address, or NULL: ranges are in the order of their addresses. */
+const struct unit_range *unit_range(const struct unit *unit, uint64_t address);
 
 /* The decoded step at an address, or NULL. */
 struct unit_step *unit_step(const struct unit *unit, uint64_t address);
