@@ -99,6 +99,8 @@ check_aarch64() {
   check_called dropped "given, and a part calls another" "$given" "str x30, [sp, #-16]!; add x9, x1, x1; str x0, [sp, #8]; cbnz x1, make.cold; ldr x30, [sp], #16; ret
     $cold; ldr x9, [sp, #8]; blr x9; ldr x30, [sp], #16; ret; $cold_end"
   check_called kept "given, and called by a part without a frame" "$given" "add x9, x0, x1; cbnz x1, make.cold; ret; ${cold/ 16/ 0}; br x9; $cold_end"
+  check_called kept "given, and called after an unresolved jump" "$given" "ldr x9, [x2]; cbz x1, 1f; add x9, x0, x1; adrp x3, 8f; ldr x3, [x3, :lo12:8f]; br x3; 1: br x9; 2: ret
+    .pushsection .data; 8: .xword 1b, 2b; .popsection"
   check_called dropped "given, beside another place" "$given" "sub sp, sp, #64; str x0, [sp, #24]; add x1, x1, x1; str x1, [sp, #16]; add sp, sp, #16; ldr x3, [sp, #8]; add sp, sp, #48; br x3"
   check_called kept "given, and stored" "$given" 'add x0, x0, x1; stlr x0, [x2]; br x0'
   check_called kept "given, after a jump back" "$given" 'b 1f; 2: br x0; 1: add x0, x0, x1; b 2b'
@@ -196,6 +198,8 @@ check_riscv64() {
   check_called dropped "given, and a part calls another" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a1, a1; sd a0, 0(sp); beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
     $cold; ld a3, 0(sp); jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret; $cold_end"
   check_called kept "given, and called by a part without a frame" "$given" "add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ret; ${cold/ 16/ 0}; jr a3; $cold_end"
+  check_called kept "given, and called after an unresolved jump" "$given" "ld a3, 0(a2); beqz a1, 1f; add a3, a0, a1; lla a4, 8f; ld a4, 0(a4); jr a4; 1: jr a3; 2: ret
+    .pushsection .data; 8: .quad 1b, 2b; .popsection"
   check_called dropped "given, beside another place" "$given" "addi sp, sp, -32; sd a0, 24(sp); add a1, a1, a1; sd a1, 16(sp); addi sp, sp, 16; ld a3, 8(sp); addi sp, sp, 16; jr a3"
   check_called kept "given, with a distance" "$given" 'jr 16(a0)'
   local save='addi sp, sp, -16; sd s2, 0(sp); sd s1, 8(sp)' load='ld s2, 0(sp); ld s1, 8(sp); addi sp, sp, 16' other='lla s1, hidden; sub a1, a0, s1'

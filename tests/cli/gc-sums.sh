@@ -144,6 +144,14 @@ check_part kept 8 'lea (%rdi,%rsi), %rax; test %rsi, %rsi; jne make.cold; ret' '
 check_part kept 8 'add %rdi, %rsi; mov %rsi, -8(%rsp); test %rsi, %rsi; jne make.cold; ret' 'mov -8(%rsp), %rax; jmp *%rax'
 check_part dropped 8 'lea (%rdi,%rsi), %rax; mov (%rdi), %rcx; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rcx'
 
+# By way of a label, where an unresolved jump may go, or a return.
+labels='.pushsection .data; 8: .quad 1b, 2b; .popsection'
+for jump in 'lea 1f(%rip), %rcx; lea 2f(%rip), %r8; cmp %rdi, %rsi; cmove %r8, %rcx; jmp *%rcx' 'mov 8f(%rip), %rcx; jmp *%rcx' 'lea 8f(%rip), %rcx; jmp *(%rcx,%rsi,8)' \
+  'push 8f(%rip); ret'; do
+  check_given kept "mov (%rdx), %rax; test %rsi, %rsi; je 1f; lea (%rdi,%rsi), %rax; $jump; 1: jmp *%rax; 2: ret; $labels"
+done
+check_given dropped "mov (%rdx), %rax; test %rsi, %rsi; je 1f; lea (%rdi,%rsi), %r9; mov 8f(%rip), %rcx; jmp *%rcx; 1: jmp *%rax; 2: ret; $labels"
+
 # By way of places that are named in several ways, and by string instructions and others that store by a register of their own.
 for way in 'push %rdx; mov %rdi, (%rsp); pop %rax' 'push %rdi; pop %rax' 'push %rdi; mov (%rsp), %rax; pop %rdx' 'mov %rdi, -8(%rsp); push -8(%rsp); pop %rax' \
   'mov %rsp, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'lea -64(%rsp), %rbp; mov %rdi, 56(%rbp); mov -8(%rsp), %rax' \

@@ -122,7 +122,8 @@ static void add_area(struct areas *areas, const struct image *image,
       .is_linkage = is_code && is_linkage(section->name),
       .is_start_table = is_start_table(section),
       .is_constant = is_constant(image, section, sealed),
-      .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1)},
+      .marks = {calloc(header->sh_size / 8 + 1, 1), calloc(header->sh_size / 8 + 1, 1),
+                calloc(header->sh_size / 8 + 1, 1)},
   };
 }
 

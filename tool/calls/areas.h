@@ -18,13 +18,14 @@ struct area {
   bool is_linkage;     /* a procedure linkage table */
   bool is_start_table; /* of functions that run when the file is loaded or unloaded */
   bool is_constant;    /* only the dynamic linker writes to it */
-  uint8_t *marks[2];
+  uint8_t *marks[3];
 };
 
 enum {
   /* of code */
   MARK_INSTRUCTION = 0, /* an instruction starts here */
   MARK_FUNCTION = 1,    /* a function starts here */
+  MARK_LABEL = 2,       /* something besides direct jumps and resolved tables refers to it */
   /* of data */
   MARK_BASE = 0, /* some code or word has this address */
   MARK_USED = 1, /* the same, or some code uses the memory there */

@@ -65,6 +65,11 @@ struct parts graph_parts(const struct graph_builder *builder) {
                         .is_fixed = builder->graph->linkage.is_fixed};
 }
 
+void graph_label(struct call_graph *graph, uint32_t function, uint64_t address) {
+  area_mark(areas_find(&graph->areas, address), MARK_LABEL, address);
+  graph->functions[function].has_label = true;
+}
+
 bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint64_t at) {
   struct area *area = areas_find(&graph->areas, address);
   if (area == NULL && address > UINT32_MAX) { /* with a tag in its high bits? */
@@ -83,6 +88,8 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
     return false;
   struct graph_function *function = &graph->functions[number];
   const uint64_t into = address - function->address;
+  if (into != 0 || function->is_part)
+    graph_label(graph, number, address);
   const bool from_elsewhere = how == TAKEN_BY_CODE && at - function->address >= function->size;
   if (function->taken != TAKEN_NOT)
     return true;
@@ -254,6 +261,8 @@ static bool build(struct graph_builder *builder, const struct image *image,
   end_pass(&trace, builder->graph, "registered_note");
   escapes_find(builder, image);
   end_pass(&trace, builder->graph, "escapes_find");
+  indirect_calls_enter_labels(builder);
+  end_pass(&trace, builder->graph, "indirect_calls_enter_labels");
   merge_calls(builder);
   patches_find(builder, table);
   if (builder->later_count > 0)

@@ -71,6 +71,7 @@
  *   part         of a function: code with a start of its own that is entered with the function's
  *                frame on the stack, such as `f.cold`. (The parts of parts.h are those of addresses.)
  *   group        functions that share a frame: a function and its parts (frame_groups.c)
+ *   label        a place in a function that an unresolved jump of its group may go to
  *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
  *   odd          of a return, or a jump: it may go elsewhere than the function's caller (returns.h)
  *   stub         code of the procedure linkage table that jumps to a symbol
@@ -130,10 +131,12 @@ struct graph_function {
   bool is_called;         /* by an instruction that names it */
   bool is_mixed;          /* it shares registers or the stack with functions outside its group */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
-  uint8_t entered;   /* enum taken: how something at taken_at refers to a place in its middle */
-  bool is_typed;     /* the frontend gives its type */
-  bool is_patched;   /* a place in it is to be filled in when the program runs */
-  uint8_t occasions; /* enum leaf_occasion, a set: when it runs, having been registered */
+  uint8_t entered;    /* enum taken: how something at taken_at refers to a place in its middle */
+  bool has_label;     /* something refers to such a place (MARK_LABEL) */
+  bool returns_oddly; /* a return of it may go anywhere */
+  bool is_typed;      /* the frontend gives its type */
+  bool is_patched;    /* a place in it is to be filled in when the program runs */
+  uint8_t occasions;  /* enum leaf_occasion, a set: when it runs, having been registered */
 };
 
 /* A type of the frontend's, and the functions that have it. */
@@ -289,6 +292,8 @@ void sweep(struct graph_builder *builder, const struct image *image);
 void frame_groups_find(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's. */
 void indirect_calls_resolve(struct graph_builder *builder);
+/* The same again, where unresolved jumps may go to labels, which escapes_find has found. */
+void indirect_calls_enter_labels(struct graph_builder *builder);
 /* Resolves calls of C library functions that call their arguments, at once or later. */
 void registered_note(struct graph_builder *builder);
 /* Adds the paths of exceptions; and, after all calls were found, the places that are patched at run
@@ -319,6 +324,8 @@ bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
  * be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 
+/* Notes that an unresolved jump may go to a place in a function. */
+void graph_label(struct call_graph *graph, uint32_t function, uint64_t address);
 /* Whether some code or data has the address of a function elsewhere; a word for calls alone is
  * excluded. */
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word);

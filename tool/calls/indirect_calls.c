@@ -62,6 +62,8 @@ static const struct unit_step *pointer_step(const struct value_flow *flow,
 static bool has_open_jump(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
+  if (function->returns_oddly)
+    return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &graph->calls[i];
     const struct unit_step *step = call->is_jump ? pointer_step(flow, call) : NULL;
@@ -241,5 +243,37 @@ void indirect_calls_resolve(struct graph_builder *builder) {
   for (uint32_t i = 0; i < builder->graph->function_count; i++)
     if (builder->group[i] == i)
       resolve_group(&flow, i);
+  value_flow_close(&flow);
+}
+
+/* Whether a group has labels, and jumps that may go there; these are open again. */
+static bool open_group(struct graph_builder *builder, uint32_t first) {
+  const struct call_graph *graph = builder->graph;
+  bool has_label = false, has_jump = false;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+    const struct graph_function *function = &graph->functions[i];
+    has_label |= function->has_label;
+    has_jump |= function->returns_oddly;
+    for (uint32_t k = function[0].first_call; k < function[1].first_call; k++)
+      has_jump |= graph->calls[k].kind == CALL_INDIRECT && graph->calls[k].is_jump;
+  }
+  if (!has_label || !has_jump)
+    return false;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
+    for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
+      if (graph->calls[k].kind == CALL_NONE)
+        graph->calls[k].kind = CALL_INDIRECT;
+  return true;
+}
+
+void indirect_calls_enter_labels(struct graph_builder *builder) {
+  struct value_flow flow = value_flow_open(builder);
+  flow.enters_labels = true;
+  const uint64_t before = builder->hands_over;
+  for (uint32_t i = 0; i < builder->graph->function_count; i++)
+    if (builder->group[i] == i && open_group(builder, i))
+      resolve_group(&flow, i);
+  if (before == 0 && builder->hands_over != 0)
+    (void)graph_take_range(builder, 0, UINT64_MAX, TAKEN_BY_SUM, builder->hands_over);
   value_flow_close(&flow);
 }

@@ -207,11 +207,14 @@ static void resolve_entries(struct value_flow *flow, struct call *call, struct c
     if (!jump_table_entry(graph, area, table, n, &target))
       continue;
     const uint32_t function = call_graph_function(graph, target);
-    const bool is_inside = unit_step(flow->unit, target) != NULL && function == from;
+    const bool is_step = unit_step(flow->unit, target) != NULL;
+    const bool is_inside = is_step && function == from;
     const uint64_t address = table.table + (uint64_t)n * table.size;
     const bool is_used =
         area_is_marked(area, MARK_USED, address) || area_is_marked(area, MARK_BASE, address);
     own += own == (uint64_t)n && is_inside && (n == 0 || !is_used);
+    if (is_step) /* other jumps may go there, too */
+      graph_label(builder->graph, function, target);
     if (is_inside)
       continue;
     found->leads_out = true;

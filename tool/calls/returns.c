@@ -641,6 +641,7 @@ static void apply(const struct returns *returns, uint32_t number, struct endings
   if (!verdict->is_odd)
     return;
   endings->returns[number] = true;
+  builder->graph->functions[number].returns_oddly = true;
   graph_add_anywhere(builder, verdict->odd_at);
 }
 

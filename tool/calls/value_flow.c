@@ -47,6 +47,7 @@ void value_flow_close(struct value_flow *flow) {
   free(flow->blocks);
   free(flow->named);
   free(flow->tables);
+  free(flow->labels);
   intern_free(&flow->table_numbers);
 }
 
@@ -139,6 +140,19 @@ static void start_block(struct value_flow *flow, uint64_t address) {
     step->is_start = true;
 }
 
+/* Labels start blocks. */
+static void start_labels(struct value_flow *flow) {
+  flow->label_count = 0;
+  for (uint32_t i = 0; flow->enters_labels && i < flow->unit->step_count; i++) {
+    struct unit_step *step = &flow->unit->steps[i];
+    if (!area_is_marked(areas_find(&flow->builder->graph->areas, step->address), MARK_LABEL,
+                        step->address))
+      continue;
+    step->is_start = true;
+    (void)ARRAY_ADD(flow->labels, flow->label_count, flow->labels_capacity, step->address);
+  }
+}
+
 /* An address that the code takes may be a table's: its entries start blocks; or a place in the
  * function. */
 static void start_blocks_of_table(struct value_flow *flow, uint64_t address) {
@@ -162,6 +176,7 @@ static void start_blocks_of_table(struct value_flow *flow, uint64_t address) {
 static void start_blocks(struct value_flow *flow) {
   for (size_t i = 0; i < flow->unit->range_count; i++)
     start_block(flow, flow->unit->ranges[i].start);
+  start_labels(flow);
   for (size_t i = 0; i < flow->named_count; i++)
     start_blocks_of_table(flow, flow->named[i]);
   for (uint32_t i = 0, size = 0; i < flow->unit->step_count; i++) {
@@ -178,6 +193,7 @@ static void make_blocks(struct value_flow *flow) {
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
   memset(flow->blocks, 0, count * sizeof *flow->blocks);
   flow->round++;
+  flow->jumped = NO_VALUES;
 }
 
 /* ---- Values in words ---- */
@@ -349,11 +365,24 @@ static void enter_entries(struct value_flow *flow, struct code_value value, uint
       enter_address(flow, target, joined);
 }
 
+/* Enters all labels with the values of all unresolved jumps so far. */
+static void enter_labels(struct value_flow *flow, uint32_t values) {
+  const uint32_t joined =
+      flow->label_count == 0 ? flow->jumped : join_values(flow, flow->jumped, values);
+  if (joined == flow->jumped || !value_flow_spend(flow, flow->label_count))
+    return;
+  flow->jumped = joined;
+  for (size_t i = 0; i < flow->label_count; i++)
+    enter_address(flow, flow->labels[i], joined);
+}
+
 static void enter_target(struct value_flow *flow, struct code_value target, uint32_t values) {
   if (value_flow_is_own_address(flow, target))
     enter_address(flow, target.table, values);
   else if (jump_table_is_own(flow, target))
     enter_entries(flow, target, values);
+  else
+    enter_labels(flow, values);
 }
 
 /* ---- Following ---- */
@@ -384,6 +413,12 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
   state->made = 0;
 }
 
+static bool returns_oddly(const struct value_flow *flow, const struct unit_step *step) {
+  const struct call_graph *graph = flow->builder->graph;
+  return flow->label_count > 0 &&
+         graph->functions[call_graph_function(graph, step->address)].returns_oddly;
+}
+
 static void follow_block(struct value_flow *flow, uint32_t number) {
   const struct unit_block *block = &flow->unit->blocks[number];
   struct code_state state = start_of(flow, number);
@@ -401,6 +436,8 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
     enter_address(flow, last->target, values);
   else if (last->kind == CODE_JUMP)
     enter_target(flow, jump, values);
+  else if (last->kind == CODE_RETURN && returns_oddly(flow, last))
+    enter_labels(flow, values);
   if (!code_ends(last->kind) && next != NULL)
     enter_block(flow, next->block, values);
 }
