@@ -118,6 +118,7 @@ check_given kept "add %rsi, %rdi; mov %rdi, 8f(%rip); jmp *8f(%rip); $variable"
 check_given kept "mov %rdi, 8f(%rip); add %rsi, 8f(%rip); mov 8f(%rip), %rax; jmp *%rax; $variable"
 check_given dropped "add %rsi, %rdi; mov %rdi, 8f(%rip); mov 9f(%rip), %rax; jmp *%rax; $variable"
 check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
+check_given kept 'test %rsi, %rsi; je 1f; add %rsi, %rdi; int3; 1: jmp *%rdi'
 check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
 check_given kept 'mov (%rdx), %rax; mul %rdi; sub $8, %rsp; call *%rax; add $8, %rsp; ret'
 check_given kept 'mov (%rsi), %rdx; cqo; sub $8, %rsp; call *%rdx; add $8, %rsp; ret'

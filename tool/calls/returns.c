@@ -262,8 +262,7 @@ static void leave(void *context, struct unit *unit, const struct unit_step *step
       enter_inside(unit, step->target, &start, false);
     enter_landing(returns, step->address, state);
     unit_guess(unit, step);
-  } else if (unit_form(unit, step)->is_break ||
-             (!code_ends(step->kind) && step->kind != CODE_INVALID)) {
+  } else if (unit_falls_through(unit, step)) {
     unit_go_on(unit, step, state);
   }
 }

@@ -438,7 +438,7 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
     enter_target(flow, jump, values);
   else if (last->kind == CODE_RETURN && returns_oddly(flow, last))
     enter_labels(flow, values);
-  if (!code_ends(last->kind) && next != NULL)
+  if (unit_falls_through(flow->unit, last) && next != NULL)
     enter_block(flow, next->block, values);
 }
 

@@ -144,13 +144,18 @@ bool unit_ends_block(const struct unit *unit, uint32_t number) {
          unit->steps[number + 1].is_start;
 }
 
+bool unit_falls_through(const struct unit *unit, const struct unit_step *step) {
+  return (!code_ends(step->kind) && step->kind != CODE_INVALID) || unit_form(unit, step)->is_break;
+}
+
 void unit_start_targets(struct unit *unit) {
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
     const struct unit_step step = unit->steps[i];
     if (code_jumps(step.kind) && step.target_kind == CODE_DIRECT)
       (void)unit_start(unit, step.target);
-    struct unit_step *next =
-        ends_run(unit, i) && !code_ends(step.kind) ? unit_step(unit, unit_after(&step)) : NULL;
+    struct unit_step *next = ends_run(unit, i) && unit_falls_through(unit, &step)
+                                 ? unit_step(unit, unit_after(&step))
+                                 : NULL;
     if (next != NULL) /* where runs meet */
       next->is_start = true;
   }

@@ -118,6 +118,9 @@ struct code_instruction unit_instruction(const struct unit *unit, const struct u
  * False if it is outside all ranges, or if memory runs out. */
 bool unit_start(struct unit *unit, uint64_t address);
 
+/* Whether control may go on after a step: also after a trap for debuggers. */
+bool unit_falls_through(const struct unit *unit, const struct unit_step *step);
+
 /* Starts a block at each target of a direct jump, and where steps from inside an instruction meet those
  * that were decoded before. */
 void unit_start_targets(struct unit *unit);
