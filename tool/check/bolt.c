@@ -3,15 +3,6 @@
 
 #include "tool/image/names.h"
 
-#include <string.h>
-
-static const struct image_section *find(const struct image *image, const char *name) {
-  EACH_SECTION(image, section)
-    if (strcmp(section->name, name) == 0)
-      return section;
-  return NULL;
-}
-
 /* With relocations, BOLT puts functions into a new .text, and leaves the others in the old one;
  * otherwise, it writes over them. */
 static bool is_untouched(const struct image_section *old_text, uint64_t function) {
@@ -21,8 +12,8 @@ static bool is_untouched(const struct image_section *old_text, uint64_t function
 bool bolt_check(const char *path, const struct image *image, const struct loaded *loaded,
                 struct problem *problem) {
   const struct map_entries *entries = &loaded->entries;
-  const struct image_section *old_text = find(image, ".bolt.org.text");
-  if (find(image, ".note.bolt_info") == NULL)
+  const struct image_section *old_text = image_section(image, ".bolt.org.text");
+  if (image_section(image, ".note.bolt_info") == NULL)
     return true;
   if (entries->left_out_count > 0) {
     struct names names;
