@@ -64,8 +64,7 @@ static bool sort_loads(struct image *image, struct problem *problem) {
   EACH_SEGMENT(image, segment)
     if (segment->p_type == PT_LOAD && segment->p_memsz > 0)
       image->loads[image->load_count++] = segment;
-  if (image->load_count > 0)
-    qsort(image->loads, image->load_count, sizeof *image->loads, compare_loads);
+  array_sort(image->loads, image->load_count, sizeof *image->loads, compare_loads);
   for (size_t i = 1; i < image->load_count; i++) {
     const Elf64_Phdr *first = image->loads[i - 1], *second = image->loads[i];
     if (second->p_vaddr - first->p_vaddr < first->p_memsz)

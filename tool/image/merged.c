@@ -65,8 +65,7 @@ static void collect_symbols(const struct image *image, const char *section, stru
         !ARRAY_ADD(starts->items, starts->count, starts->capacity,
                    (struct start){at.symbol.st_value, at.symbol.st_shndx}))
       return;
-  if (starts->count > 0)
-    qsort(starts->items, starts->count, sizeof *starts->items, compare_starts);
+  array_sort(starts->items, starts->count, sizeof *starts->items, compare_starts);
   size_t kept = 0;
   for (size_t i = 0; i < starts->count; i++)
     if (kept == 0 || starts->items[kept - 1].address != starts->items[i].address)

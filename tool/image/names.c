@@ -42,8 +42,7 @@ void names_open(struct names *names, const struct image *image) {
                                  .rank = symbol_rank(&at.symbol)}))
       return;
   }
-  if (names->count > 0)
-    qsort(names->items, names->count, sizeof *names->items, compare_names);
+  array_sort(names->items, names->count, sizeof *names->items, compare_names);
   size_t kept = 0;
   for (size_t i = 0; i < names->count; i++)
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)

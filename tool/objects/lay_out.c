@@ -323,8 +323,7 @@ bool lay_out(struct laid_object *objects, size_t count, struct lay_out_names nam
     copy_sections(&layout, pieces);
     for (size_t i = 0; i < count; i++)
       copy_symbols(&layout, &objects[i]);
-    if (pieces->count > 0)
-      qsort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
+    array_sort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
     ok = relocate_all(&layout, problem);
   }
   *has_debug = layout.outputs[OUT_DEBUG].header.sh_size > 0;

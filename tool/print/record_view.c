@@ -71,6 +71,5 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
     add_location(&view->live_outs, (struct location){.kind = LOCATION_REGISTER,
                                                      .size = live_outs.words[i] & 0xff,
                                                      .reg = (uint16_t)(live_outs.words[i] >> 8)});
-  if (view->pair_count > 0)
-    qsort(view->pairs, view->pair_count, sizeof *view->pairs, compare_pairs);
+  array_sort(view->pairs, view->pair_count, sizeof *view->pairs, compare_pairs);
 }

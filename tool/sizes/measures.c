@@ -133,8 +133,7 @@ void survey_measure(struct survey *survey) {
     survey->locations += is_used[i];
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     struct survey_values *values = &survey->distributions[i].values;
-    if (values->count > 0) /* else items is NULL */
-      qsort(values->items, values->count, sizeof *values->items, bits_compare_words);
+    array_sort(values->items, values->count, sizeof *values->items, bits_compare_words);
   }
   free(space.items);
   free(is_used);

@@ -143,8 +143,7 @@ struct thing {
 /* Divides the bits of each thing, and frees the uses. */
 static void divide_things(struct division *division, struct uses *uses,
                           void (*divide)(struct division *, const struct thing *)) {
-  if (uses->count > 0)
-    qsort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
+  array_sort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
   for (size_t from = 0, to = 0; from < uses->count; from = to) {
     const uint64_t number = uses->items[from] >> 32;
     while (to < uses->count && uses->items[to] >> 32 == number)

@@ -35,8 +35,7 @@ static void read_symbols(struct units *units, const struct image *image) {
 
 static int compare_symbols(const void *a, const void *b) {
   const struct unit_symbol *x = a, *y = b;
-  if (x->address != y->address)
-    return x->address < y->address ? -1 : 1;
+  ORDER_BY(x, y, address)
   return strcmp(x->unit, y->unit);
 }
 
@@ -64,8 +63,7 @@ void units_open(struct units *units, const char *path, const struct image *image
     free(debug_path);
   }
   read_symbols(units, image);
-  if (units->symbol_count > 0)
-    qsort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
+  array_sort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
 }
 
 void units_close(struct units *units) {

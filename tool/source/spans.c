@@ -15,8 +15,7 @@ void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item)
 static int compare_spans(const void *a, const void *b) {
   const struct span *x = a, *y = b;
   ORDER_BY(x, y, start)
-  if (x->end != y->end)
-    return x->end > y->end ? -1 : 1;
+  ORDER_BY(y, x, end)
   ORDER_BY(x, y, item)
   return 0;
 }
@@ -43,8 +42,7 @@ static void cut_up_to(struct cutter *cutter, uint64_t place) {
 
 void spans_sort(struct spans *spans) {
   struct cutter cutter = {.place = 0};
-  if (spans->count > 0)
-    qsort(spans->items, spans->count, sizeof *spans->items, compare_spans);
+  array_sort(spans->items, spans->count, sizeof *spans->items, compare_spans);
   for (size_t i = 0; i < spans->count; i++) {
     cut_up_to(&cutter, spans->items[i].start);
     (void)ARRAY_ADD(cutter.open, cutter.open_count, cutter.open_capacity, spans->items[i]);
