@@ -14,12 +14,11 @@
  */
 #include "tool/rewrite/plan.h"
 
-#include "format/array.h"
+#include "format/code_ranges.h"
 #include "format/search.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 uint64_t plan_old_headers_end(const struct plan *plan) {
@@ -70,34 +69,14 @@ bool plan_has_room(const struct plan *plan) {
   return to <= first && has_addresses(plan, to) && all_zero(image->bytes + from, to - from);
 }
 
-/* Bytes of the file, from `from` up to `to`. */
-struct range {
-  uint64_t from, to;
-};
-
-/* The ranges that sections, and the segments of notes and interpreters, have: by their places;
- * ranges that overlap are one. */
-struct ranges {
-  struct range *items;
-  size_t count;
-};
-
-static int compare_ranges(const void *a, const void *b) {
-  const struct range *x = a, *y = b;
-  ORDER_BY(x, y, from)
-  ORDER_BY(x, y, to)
-  return 0;
+static void add_range(struct code_ranges *ranges, uint64_t offset, uint64_t size) {
+  (void)code_ranges_add(ranges, offset, offset + size);
 }
 
-static void add_range(struct ranges *ranges, uint64_t offset, uint64_t size) {
-  if (size > 0)
-    ranges->items[ranges->count++] = (struct range){offset, offset + size};
-}
-
-/* To be freed. */
-static struct ranges find_ranges(const struct image *image) {
-  struct ranges ranges = {
-      calloc(image->section_count + image->segment_count + 1, sizeof *ranges.items), 0};
+/* The bytes of the file that sections, and the segments of notes and interpreters, have: by their
+ * places; ranges that overlap are one. To be freed. */
+static struct code_ranges find_ranges(const struct image *image) {
+  struct code_ranges ranges = {0};
   size_t kept = 0;
   EACH_SECTION(image, section)
     if (section->header.sh_type != SHT_NOBITS)
@@ -105,21 +84,21 @@ static struct ranges find_ranges(const struct image *image) {
   EACH_SEGMENT(image, segment)
     if (segment->p_type != PT_LOAD && segment->p_type != PT_PHDR && segment->p_type != PT_GNU_RELRO)
       add_range(&ranges, segment->p_offset, segment->p_filesz);
-  qsort(ranges.items, ranges.count, sizeof *ranges.items, compare_ranges);
+  code_ranges_sort(&ranges);
   for (size_t i = 0; i < ranges.count; i++) {
-    if (kept == 0 || ranges.items[i].from >= ranges.items[kept - 1].to)
+    if (kept == 0 || ranges.items[i].start >= ranges.items[kept - 1].end)
       ranges.items[kept++] = ranges.items[i];
-    else if (ranges.items[i].to > ranges.items[kept - 1].to)
-      ranges.items[kept - 1].to = ranges.items[i].to;
+    else if (ranges.items[i].end > ranges.items[kept - 1].end)
+      ranges.items[kept - 1].end = ranges.items[i].end;
   }
   ranges.count = kept;
   return ranges;
 }
 
 /* The range that has a byte; NULL if it is free. */
-static const struct range *find_range(const struct ranges *ranges, uint64_t at) {
-  const size_t count = SEARCH_UP_TO(ranges->items, ranges->count, from, at);
-  return count > 0 && at < ranges->items[count - 1].to ? &ranges->items[count - 1] : NULL;
+static const struct code_range *find_range(const struct code_ranges *ranges, uint64_t at) {
+  const size_t count = SEARCH_UP_TO(ranges->items, ranges->count, start, at);
+  return count > 0 && at < ranges->items[count - 1].end ? &ranges->items[count - 1] : NULL;
 }
 
 /* Whether a byte outside all headers' ranges may be overwritten: it is 0, or the letter that
@@ -185,18 +164,18 @@ static bool set_immovable(const struct plan *plan, const char *name, struct prob
                      name, first->name, plan->first->p_vaddr + round_up(room, ROUND));
 }
 
-static bool check_movable(const struct plan *plan, const struct range *range,
+static bool check_movable(const struct plan *plan, const struct code_range *range,
                           struct problem *problem) {
   const struct image *image = plan->image;
-  const uint64_t size = range->to - range->from;
+  const uint64_t size = range->end - range->start;
   const Elf64_Phdr *interpreter = plan_interpreter(image);
   EACH_SEGMENT(image, segment)
     if (segment != plan->first && segment->p_type == PT_LOAD &&
-        overlap(segment->p_offset, segment->p_filesz, range->from, size))
+        overlap(segment->p_offset, segment->p_filesz, range->start, size))
       return problem_set(problem, "no room for more program headers");
   EACH_SECTION(image, section)
     if (section->header.sh_type != SHT_NOBITS &&
-        overlap(section->header.sh_offset, section->header.sh_size, range->from, size) &&
+        overlap(section->header.sh_offset, section->header.sh_size, range->start, size) &&
         (!is_movable(section, interpreter) ||
          section->header.sh_addr - plan->first->p_vaddr != section->header.sh_offset))
       return set_immovable(plan, section->name, problem);
@@ -205,29 +184,29 @@ static bool check_movable(const struct plan *plan, const struct range *range,
 
 /* Moves all ranges from the old headers' end up to `to`. The room that they leave reaches to the
  * next section, as objcopy complains of a segment that starts before its first section. */
-static bool move_ranges(struct plan *plan, const struct ranges *ranges, uint64_t to,
+static bool move_ranges(struct plan *plan, const struct code_ranges *ranges, uint64_t to,
                         struct problem *problem) {
   enum { PADDING_MAX = 64 };
   const struct image *image = plan->image;
   const uint64_t from = plan_old_headers_end(plan), first_end = plan->first->p_filesz;
   uint64_t at = from;
   while (at < to) {
-    const struct range *range = find_range(ranges, at);
+    const struct code_range *range = find_range(ranges, at);
     if (range == NULL && is_filler(image->bytes[at])) {
       at++;
       continue;
     }
-    if (range == NULL || range->from < from || range->to > first_end ||
+    if (range == NULL || range->start < from || range->end > first_end ||
         plan->move_count == PLAN_MOVES_MAX)
       return problem_set(problem, "no room for more program headers");
     if (!check_movable(plan, range, problem))
       return false;
-    assert(range->from <= at && at < range->to);
+    assert(range->start <= at && at < range->end);
     plan->moves[plan->move_count++] =
-        (struct plan_move){.old_offset = range->from,
-                           .old_address = plan->first->p_vaddr + range->from,
-                           .size = range->to - range->from};
-    at = range->to;
+        (struct plan_move){.old_offset = range->start,
+                           .old_address = plan->first->p_vaddr + range->start,
+                           .size = range->end - range->start};
+    at = range->end;
   }
   const uint64_t padding_end = at + PADDING_MAX < first_end ? at + PADDING_MAX : first_end;
   while (at < padding_end && find_range(ranges, at) == NULL && is_filler(image->bytes[at]))
@@ -244,9 +223,9 @@ static bool find_moves(struct plan *plan, uint64_t spare, struct problem *proble
   plan->move_count = plan->moves_end = 0;
   if (to > image->size || (spare > 0 && to > plan->first->p_filesz) || !has_addresses(plan, to))
     return problem_set(problem, "no room for more program headers");
-  struct ranges ranges = find_ranges(image);
+  struct code_ranges ranges = find_ranges(image);
   const bool ok = move_ranges(plan, &ranges, to, problem);
-  free(ranges.items);
+  code_ranges_free(&ranges);
   return ok;
 }
 
