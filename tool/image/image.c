@@ -2,7 +2,6 @@
 #include "tool/image/image.h"
 
 #include "format/array.h"
-#include "format/search.h"
 #include "tool/image/budget.h"
 #include "tool/image/relocations.h"
 
@@ -60,7 +59,6 @@ static int compare_loads(const void *a, const void *b) {
 
 /* Sorts the segments that are loaded. */
 static bool sort_loads(struct image *image, struct problem *problem) {
-  image->loads = calloc(image->segment_count + 1, sizeof *image->loads);
   EACH_SEGMENT(image, segment)
     if (segment->p_type == PT_LOAD && segment->p_memsz > 0)
       image->loads[image->load_count++] = segment;
@@ -160,7 +158,6 @@ void image_close(struct image *image) {
   elf_end(image->elf);
   free(image->sections);
   free(image->segments);
-  free(image->loads);
   if (image->file.bytes != NULL)
     input_close(&image->file);
   *image = (struct image){0};
@@ -272,17 +269,12 @@ const struct image_section **image_overlaps(const struct image *image) {
   return others;
 }
 
+/* There are ELF_IMAGE_LOADS_MAX at most. */
 const Elf64_Phdr *image_load_at(const struct image *image, uint64_t address) {
-  size_t from = 0, to = image->load_count;
-  while (from < to) {
-    const size_t middle = from + (to - from) / 2;
-    if (image->loads[middle]->p_vaddr <= address)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  const Elf64_Phdr *load = from > 0 ? image->loads[from - 1] : NULL;
-  return load != NULL && address - load->p_vaddr < load->p_memsz ? load : NULL;
+  for (size_t i = 0; i < image->load_count; i++)
+    if (address - image->loads[i]->p_vaddr < image->loads[i]->p_memsz)
+      return image->loads[i];
+  return NULL;
 }
 
 /* An empty section may be at a segment's end. */

@@ -32,7 +32,7 @@ struct image {
   Elf64_Phdr *segments;
   size_t section_count, segment_count, section_names; /* section_names: index of .shstrtab */
   size_t section_capacity;
-  const Elf64_Phdr **loads; /* the PT_LOAD segments with addresses, by address; disjoint */
+  const Elf64_Phdr *loads[ELF_IMAGE_LOADS_MAX]; /* PT_LOADs with addresses, by address; disjoint */
   size_t load_count;
   Elf *elf;
   struct input file;      /* empty if the bytes are the caller's */
