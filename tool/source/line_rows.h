@@ -7,12 +7,10 @@
 #ifndef STACKPACK_LINE_ROWS_H
 #define STACKPACK_LINE_ROWS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "elf/cursor.h"
 
 struct line_rows {
-  const uint8_t *at, *end; /* of the operations that are left; NULL: none */
+  struct cursor operations; /* those that are left */
   uint8_t opcode_base, lengths[UINT8_MAX];
   bool is_set; /* the file, in this sequence */
 };
