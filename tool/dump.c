@@ -269,7 +269,7 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
     dump_text(dump);
   if (options->selection.count == 0)
     dump_global_roots(dump, json);
-  return ok && record_source_check(&dump->source, problem);
+  return ok && source_check(dump->source.source, problem);
 }
 
 /* Records are sorted: the last one's address is the widest, and of objects no offset is wider. */
@@ -301,7 +301,7 @@ static int dump_file(const char *path, const struct dump_options *options) {
   struct dump dump = {0};
   const bool ok = opened_open(&opened, path, &options->load, &problem) &&
                   dump_program(&dump, options, &opened, &problem);
-  record_source_close(&dump.source);
+  source_close(dump.source.source);
   record_view_close(&dump.head);
   record_view_close(&dump.view);
   free(dump.is_selected);

@@ -103,7 +103,7 @@ static void print_missing(struct lookup *lookup, const struct piece *piece, uint
                           bool is_managed) {
   struct source_frames frames;
   /* As for a record: the address is after a call. */
-  record_source_find_address(&lookup->source, address - (address > 0), &frames);
+  source_find(lookup->source.source, address - (address > 0), &frames);
   const struct safepoint_function *function = is_managed ? function_of(lookup, address) : NULL;
   const char *answer = is_managed ? "not a safepoint" : "not managed";
   lookup->some_missing = true;
@@ -284,7 +284,7 @@ static bool look_up_in(struct lookup *lookup, struct opened *opened,
   const bool ok =
       record_source_open(&lookup->source, &options->source, program, &lookup->names, problem);
   return look_up_all(lookup, addresses, count, problem) && ok &&
-         record_source_check(&lookup->source, problem);
+         source_check(lookup->source.source, problem);
 }
 
 /* arguments[0] is the file, the others are addresses. */
@@ -294,7 +294,7 @@ static int lookup_file(const struct lookup_options *options, char **arguments, i
   struct lookup lookup = {0};
   const bool ok = opened_open(&opened, arguments[0], &options->load, &problem) &&
                   look_up_in(&lookup, &opened, options, arguments + 1, count - 1, &problem);
-  record_source_close(&lookup.source);
+  source_close(lookup.source.source);
   record_view_close(&lookup.view);
   free(lookup.own);
   names_close(&lookup.names);

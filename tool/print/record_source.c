@@ -3,8 +3,6 @@
 
 #include "tool/source/positions.h"
 
-#include <stdlib.h>
-
 bool record_source_open(struct record_source *record_source, const struct source_options *options,
                         const struct program *program, const struct names *names,
                         struct problem *problem) {
@@ -14,19 +12,12 @@ bool record_source_open(struct record_source *record_source, const struct source
   record_source->is_wanted = options->is_wanted;
   if (!options->is_wanted)
     return true;
-  char *debug_path = debug_file_find(&program->image, program->path, &options->folders, &absent);
-  if (debug_path == NULL) {
-    if (record_source->table->sources.places.count == 0)
-      problem_print(&absent, program->path);
-    return true;
-  }
-  record_source->source = source_open(debug_path, program->path, problem);
-  free(debug_path);
-  return record_source->source != NULL;
-}
-
-void record_source_close(struct record_source *record_source) {
-  source_close(record_source->source);
+  record_source->source =
+      source_open(&program->image, program->path, &options->folders, &absent, problem);
+  const bool is_absent = absent.text[0] != 0;
+  if (is_absent && record_source->table->sources.places.count == 0)
+    problem_print(&absent, program->path);
+  return is_absent || record_source->source != NULL;
 }
 
 void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
@@ -65,13 +56,4 @@ void record_source_find(struct record_source *record_source, const struct record
     positions_frames(record_source->table, view->source, record_source->items, frames);
   if (record_source->source != NULL)
     positions_name(record_source->names, view->function, record_source->items, frames);
-}
-
-void record_source_find_address(struct record_source *record_source, uint64_t address,
-                                struct source_frames *frames) {
-  source_find(record_source->source, address, frames);
-}
-
-bool record_source_check(const struct record_source *record_source, struct problem *problem) {
-  return source_check(record_source->source, problem);
 }

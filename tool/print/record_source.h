@@ -21,25 +21,19 @@ struct record_source {
 };
 
 /* Opens a program's source, if it is wanted. Says so where there is none. False, and a problem, if
- * there is some that can't be used; positions in the table can be found all the same. */
+ * there is some that can't be used; positions in the table can be found all the same. The caller
+ * closes the source. */
 bool record_source_open(struct record_source *record_source, const struct source_options *options,
                         const struct program *program, const struct names *names,
                         struct problem *problem);
-void record_source_close(struct record_source *record_source);
 
 /* The records that will be found: by record_view_instruction, in that order. So many questions are
  * asked at once. The addresses stay the caller's. */
 void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
                         size_t count);
 
-/* Finds the frames of a record; of an address without one. They last until the next ones are
- * found. */
+/* Finds the frames of a record. They last until the next ones are found. */
 void record_source_find(struct record_source *record_source, const struct record_view *view,
                         struct source_frames *frames);
-void record_source_find_address(struct record_source *record_source, uint64_t address,
-                                struct source_frames *frames);
-
-/* False, and a problem, if the debug information has turned out to be broken. */
-bool record_source_check(const struct record_source *record_source, struct problem *problem);
 
 #endif

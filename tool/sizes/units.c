@@ -54,14 +54,9 @@ static const char *find_by_symbols(const struct units *units, uint64_t address) 
 
 void units_open(struct units *units, const char *path, const struct image *image) {
   const struct debug_folders folders = {0};
-  struct problem ignored = {0};
-  *units = (struct units){0};
-  char *debug_path = debug_file_find(image, path, &folders, &ignored);
-  if (debug_path != NULL) {
-    units->source = source_open(debug_path, path, &ignored);
-    units->is_broken = units->source == NULL;
-    free(debug_path);
-  }
+  struct problem absent = {0}, broken = {0};
+  *units = (struct units){.source = source_open(image, path, &folders, &absent, &broken)};
+  units->is_broken = broken.text[0] != 0;
   read_symbols(units, image);
   array_sort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
 }

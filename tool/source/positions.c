@@ -94,16 +94,14 @@ bool positions_collect(struct safepoints *table, const struct positions_options 
   struct problem absent = {0};
   if (options->wanted == POSITIONS_NONE)
     return true;
-  char *debug_path = debug_file_find(image, path, &folders, &absent);
-  if (debug_path == NULL)
+  collector.source = source_open(image, path, &folders, &absent, problem);
+  const bool is_absent = absent.text[0] != 0;
+  if (is_absent)
     problem_warn(path, "%s: positions are functions' names, by the symbol table", absent.text);
-  else
-    collector.source = source_open(debug_path, path, problem);
   names_open(&collector.names, image);
-  const bool ok = (debug_path == NULL || collector.source != NULL) &&
+  const bool ok = (is_absent || collector.source != NULL) &&
                   (add_records(&collector) || problem_set(problem, "not enough memory")) &&
                   source_check(collector.source, problem);
-  free(debug_path);
   names_close(&collector.names);
   source_close(collector.source);
   return ok;

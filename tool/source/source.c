@@ -183,7 +183,8 @@ static bool await_answer(const struct source *source) {
   return ok;
 }
 
-struct source *source_open(const char *debug_path, const char *path, struct problem *problem) {
+/* NULL, and a problem, if the debug information is unusable. */
+static struct source *open_file(const char *debug_path, const char *path, struct problem *problem) {
   struct source *source = calloc(1, sizeof *source);
   source->path = path;
   source->socket = -1;
@@ -198,6 +199,18 @@ struct source *source_open(const char *debug_path, const char *path, struct prob
   }
   source_close(source);
   return NULL;
+}
+
+struct source *source_open(const struct image *image, const char *path,
+                           const struct debug_folders *folders, struct problem *absent,
+                           struct problem *problem) {
+  char *debug_path = debug_file_find(image, path, folders, absent);
+  if (debug_path == NULL)
+    return NULL;
+  *absent = (struct problem){0}; /* of other candidates */
+  struct source *source = open_file(debug_path, path, problem);
+  free(debug_path);
+  return source;
 }
 
 /* One line for a program, however many files are missing. */

@@ -12,9 +12,11 @@
 
 struct source;
 
-/* Opens the debug information in the file `debug_path` (see debug_file.h) of the program `path`.
- * NULL if it is unusable: then *problem has the reason. */
-struct source *source_open(const char *debug_path, const char *path, struct problem *problem);
+/* Opens the debug information of a program, in whichever file it is (debug_file.h). NULL if there is
+ * none: then *absent has the reason; or if it is unusable: then *problem has it. */
+struct source *source_open(const struct image *image, const char *path,
+                           const struct debug_folders *folders, struct problem *absent,
+                           struct problem *problem);
 void source_close(struct source *source);
 
 /* Finds the frames of the instruction that contains an address. Only with a source whose debug
