@@ -2,7 +2,6 @@
 #include "tool/image/debug_names.h"
 
 #include <elfutils/libdwelf.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,22 +17,39 @@ void debug_names_build_id(Elf *elf, char text[BUILD_ID_SIZE]) {
   print_id(text, id, size < 0 ? 0 : (size_t)size);
 }
 
+bool debug_names_has_id(int file, const char *id) {
+  char actual[BUILD_ID_SIZE];
+  Elf *elf = elf_begin(file, ELF_C_READ, NULL);
+  debug_names_build_id(elf, actual);
+  elf_end(elf);
+  return strcmp(actual, id) == 0;
+}
+
 const char *debug_names_link(Elf *elf, uint32_t *checksum) {
   const char *name = dwelf_elf_gnu_debuglink(elf, checksum);
   return name == NULL || *name == 0 || strchr(name, '/') != NULL ? NULL : name;
 }
 
+Elf_Scn *debug_names_section(Elf *elf, Elf_Scn *section, const char *start, GElf_Shdr *header,
+                             const char **name) {
+  size_t names;
+  if (elf_getshdrstrndx(elf, &names) != 0)
+    return NULL;
+  while ((section = elf_nextscn(elf, section)) != NULL) {
+    *name = gelf_getshdr(section, header) == NULL ? NULL : elf_strptr(elf, names, header->sh_name);
+    if (*name != NULL && header->sh_type != SHT_NOBITS && strncmp(*name, start, strlen(start)) == 0)
+      return section;
+  }
+  return NULL;
+}
+
 /* The section has the path, a 0, and the build ID. */
 const char *debug_names_shared(Elf *elf, char id[BUILD_ID_SIZE]) {
-  size_t names;
-  if (elf == NULL || elf_getshdrstrndx(elf, &names) != 0)
-    return NULL;
-  for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
-    GElf_Shdr header;
-    const char *name =
-        gelf_getshdr(section, &header) == NULL ? NULL : elf_strptr(elf, names, header.sh_name);
-    const Elf_Data *data =
-        name == NULL || strcmp(name, ".gnu_debugaltlink") != 0 ? NULL : elf_rawdata(section, NULL);
+  GElf_Shdr header;
+  const char *name;
+  for (Elf_Scn *section = NULL; (section = debug_names_section(elf, section, ".gnu_debugaltlink",
+                                                               &header, &name)) != NULL;) {
+    const Elf_Data *data = elf_rawdata(section, NULL);
     const char *end =
         data == NULL || data->d_buf == NULL ? NULL : memchr(data->d_buf, 0, data->d_size);
     if (end == NULL || end == data->d_buf)

@@ -36,14 +36,11 @@ struct tie {
 };
 
 static bool has_build_id(const char *path, const struct tie *tie) {
-  char text[BUILD_ID_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  Elf *elf = file < 0 ? NULL : elf_begin(file, ELF_C_READ, NULL);
-  debug_names_build_id(elf, text);
-  elf_end(elf);
+  const bool has_id = file >= 0 && debug_names_has_id(file, tie->id);
   if (file >= 0)
     close(file);
-  return strcmp(text, tie->id) == 0;
+  return has_id;
 }
 
 static bool has_checksum(const char *path, const struct tie *tie) {

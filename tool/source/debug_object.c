@@ -89,24 +89,12 @@ static bool decompress(Elf_Scn *section, const char *name, uint64_t stored,
          problem_set(problem, "section %.40s can't be decompressed", name);
 }
 
-/* Moves on to the next debug section that has bytes; NULL after the last one. */
-static Elf_Scn *next_section(Elf *elf, Elf_Scn *section, GElf_Shdr *header, const char **name) {
-  size_t names;
-  if (elf_getshdrstrndx(elf, &names) != 0)
-    return NULL;
-  while ((section = elf_nextscn(elf, section)) != NULL) {
-    *name = gelf_getshdr(section, header) == NULL ? NULL : elf_strptr(elf, names, header->sh_name);
-    if (*name != NULL && header->sh_type != SHT_NOBITS && strncmp(*name, ".debug_", 7) == 0)
-      return section;
-  }
-  return NULL;
-}
-
 /* *any: some section was compressed. */
 static bool decompress_all(Elf *elf, bool *any, struct problem *problem) {
   GElf_Shdr header;
   const char *name;
-  for (Elf_Scn *section = NULL; (section = next_section(elf, section, &header, &name)) != NULL;)
+  for (Elf_Scn *section = NULL;
+       (section = debug_names_section(elf, section, ".debug_", &header, &name)) != NULL;)
     if ((header.sh_flags & SHF_COMPRESSED) != 0) {
       *any = true;
       if (!decompress(section, name, header.sh_size, problem))
@@ -130,7 +118,7 @@ static bool fill_copy(int copy, Elf *elf, struct problem *problem) {
   bool ok = bytes != NULL && gelf_getehdr(elf, &file) != NULL && gelf_getclass(elf) == ELFCLASS64 &&
             file.e_shentsize == sizeof(Elf64_Shdr) && write_at(copy, bytes, end, 0);
   for (Elf_Scn *section = NULL;
-       ok && (section = next_section(elf, section, &header, &name)) != NULL;) {
+       ok && (section = debug_names_section(elf, section, ".debug_", &header, &name)) != NULL;) {
     const Elf_Data *data = elf_getdata(section, NULL);
     header.sh_offset = end;
     ok = data != NULL && write_at(copy, data->d_buf, data->d_size, end) &&
@@ -155,14 +143,6 @@ static char *shared_path(Elf *elf, const char *path, char id[BUILD_ID_SIZE]) {
   return result;
 }
 
-static bool has_build_id(int file, const char *id) {
-  char actual[BUILD_ID_SIZE];
-  Elf *elf = elf_begin(file, ELF_C_READ, NULL);
-  debug_names_build_id(elf, actual);
-  elf_end(elf);
-  return strcmp(actual, id) == 0;
-}
-
 static int readable(int file, struct problem *problem);
 
 /* libdwarf reads texts there itself, once the two are tied. */
@@ -170,7 +150,7 @@ static bool open_shared(struct debug_object *object, const char *path, const cha
                         struct problem *problem) {
   struct problem ignored = {0};
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file >= 0 && has_build_id(file, id))
+  if (file >= 0 && debug_names_has_id(file, id))
     object->shared_file = readable(file, &ignored);
   else if (file >= 0)
     close(file);
@@ -216,8 +196,8 @@ static int readable(int file, struct problem *problem) {
 static void find_lines(struct debug_object *object) {
   GElf_Shdr header;
   const char *name;
-  for (Elf_Scn *section = NULL;
-       (section = next_section(object->elf, section, &header, &name)) != NULL;)
+  for (Elf_Scn *section = NULL; (section = debug_names_section(object->elf, section, ".debug_line",
+                                                               &header, &name)) != NULL;)
     if (strcmp(name, ".debug_line") == 0) {
       const Elf_Data *data = elf_rawdata(section, NULL);
       object->lines_size = data == NULL || data->d_buf == NULL ? 0 : data->d_size;
