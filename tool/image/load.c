@@ -16,11 +16,10 @@
 #include <strings.h>
 #include <zstd.h>
 
-/* Takes an ID, decimal or hexadecimal, and goes on behind it. */
-static bool take_id(const char **at, uint64_t *id) {
+bool load_take_number(const char **at, uint64_t *number) {
   char *end;
   errno = 0;
-  *id = strtoull(*at, &end, strncasecmp(*at, "0x", 2) == 0 ? 16 : 10);
+  *number = strtoull(*at, &end, strncasecmp(*at, "0x", 2) == 0 ? 16 : 10);
   const bool ok = isdigit((unsigned char)**at) && errno == 0;
   *at = end;
   return ok;
@@ -30,10 +29,10 @@ static bool take_id(const char **at, uint64_t *id) {
 static bool read_ids(struct statepoint_ids *ids, const char *at) {
   for (bool more = true; more; at++) {
     uint64_t first, last;
-    if (!take_id(&at, &first))
+    if (!load_take_number(&at, &first))
       return false;
     last = first;
-    if (*at == '-' && (at++, !take_id(&at, &last)))
+    if (*at == '-' && (at++, !load_take_number(&at, &last)))
       return false;
     if (last < first || (*at != ',' && *at != 0))
       return false;

@@ -17,6 +17,9 @@ struct load_options {
       *statepoint_ids; /* their IDs, as load_take_statepoints has checked; NULL: the program's */
 };
 
+/* Takes a number, hexadecimal with 0x in front, else decimal, and goes on behind it. */
+bool load_take_number(const char **at, uint64_t *number);
+
 /* Takes the value of --statepoints: auto, all, none, or ranges of IDs: 7,100-199. */
 bool load_take_statepoints(void *options, const char *value, struct problem *problem);
 

@@ -4,30 +4,17 @@
 #include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/patterns.h"
+#include "tool/image/load.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Words of the command line ---- */
 
-/* Reads a number up to the next other character. */
-static bool parse_start(const char *text, uint64_t *address, const char **end) {
-  const bool is_hexadecimal = strncmp(text, "0x", 2) == 0 || strncmp(text, "0X", 2) == 0;
-  char *stop;
-  if (*text < '0' || *text > '9')
-    return false;
-  errno = 0;
-  *address = strtoull(text, &stop, is_hexadecimal ? 16 : 10);
-  *end = stop;
-  return errno == 0 && !(is_hexadecimal && stop <= text + 2);
-}
-
 bool address_parse(const char *text, uint64_t *address) {
-  const char *end;
-  return parse_start(text, address, &end) && *end == 0;
+  return load_take_number(&text, address) && *text == 0;
 }
 
 bool address_parse_hexadecimal(const char *text, uint64_t *address) {
@@ -50,17 +37,18 @@ bool selection_add_function(void *selection, const char *word, struct problem *p
 bool selection_add_address(void *selection, const char *word, struct problem *problem) {
   struct selection *items = selection;
   struct selection_item item = {.word = word};
-  const char *end;
+  const char *at = word;
   if (strchr(word, '+') != NULL)
     return ARRAY_ADD(items->items, items->count, items->capacity,
                      (struct selection_item){.word = word, .is_place = true});
-  bool ok = parse_start(word, &item.first, &end);
+  bool ok = load_take_number(&at, &item.first);
   item.last = item.first;
-  if (ok && *end == '-') {
+  if (ok && *at == '-') {
     item.is_range = true;
-    ok = parse_start(end + 1, &item.last, &end) && item.first <= item.last;
+    at++;
+    ok = load_take_number(&at, &item.last) && item.first <= item.last;
   }
-  if (!ok || *end != 0)
+  if (!ok || *at != 0)
     return problem_set(problem, "'%s' is no address, and no range START-END (hexadecimal with 0x)",
                        word);
   return ARRAY_ADD(items->items, items->count, items->capacity, item);
