@@ -161,11 +161,7 @@ static void walk_chain(const struct why *why, const struct call *call, enum cert
 /* ---- JSON ---- */
 
 static json_t *name_of(const struct why *why, uint32_t node) {
-  const struct linkage_symbol *symbol = graph_symbol_of(why->graph, node);
-  const char *name = graph_is_function(why->graph, node) ? call_graph_name(why->graph, node)
-                     : symbol != NULL                    ? symbol->name
-                                                         : NULL;
-  return json_text(name);
+  return json_text(call_graph_name(why->graph, node));
 }
 
 static void add_step(const struct why *why, uint32_t from, const struct call *call, uint32_t to,
@@ -200,9 +196,8 @@ static void json_verdict(const struct why *why, uint64_t address,
   if (has_chain)
     walk_chain(why, call, (enum certainty)verdict, add_step, chain);
   json_print(json_pack("{si so so so sb ss so}", "json_version", 1, "address",
-                       json_integer((json_int_t)address), "function",
-                       function == GRAPH_NO_NODE ? json_null() : name_of(why, function), "source",
-                       json_frames(frames), "kept", !verdict_is_drop(verdict), "reason",
+                       json_integer((json_int_t)address), "function", name_of(why, function),
+                       "source", json_frames(frames), "kept", !verdict_is_drop(verdict), "reason",
                        drop_reason(verdict), "chain", chain));
 }
 
