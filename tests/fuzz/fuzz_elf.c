@@ -114,9 +114,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct problem problem = {0};
   struct image image;
   uint8_t *bytes = exact_block(data, size, size);
-  struct input_data all = {0, size};
+  struct code_range all = {0, size};
   if (image_open_memory(&image, bytes, size, &problem)) {
-    image.file = (struct input){.bytes = bytes, .size = size, .data = &all, .data_count = 1};
+    image.file = (struct input){.bytes = bytes, .size = size, .data = {&all, 1, 1}};
     if (merged_separate(&image, NULL, &problem))
       load_and_pack(&image);
     else

@@ -2,7 +2,6 @@
 #include "tool/image/input.h"
 
 #include "elf/elf_file.h"
-#include "format/array.h"
 #include "format/search.h"
 #include "tool/image/budget.h"
 
@@ -30,8 +29,7 @@ static int read_all(struct elf_file *file, struct input *input) {
   int error = 0;
   for (size_t from = 0, to; error == 0 && from < size; from = to) {
     find_data(file->descriptor, size, &from, &to);
-    (void)ARRAY_ADD(input->data, input->data_count, input->data_capacity,
-                    (struct input_data){from, to});
+    (void)code_ranges_add(&input->data, from, to);
     error = elf_file_fetch(file, from, to - from);
   }
   const int at_end = elf_file_end(file);
@@ -57,7 +55,7 @@ bool input_open(struct input *input, const char *path, struct problem *problem) 
   input->status = file.status;
   if (error == 0)
     return true;
-  free(input->data);
+  code_ranges_free(&input->data);
   elf_file_close(&file);
   errno = error;
   return error == ESTALE ? problem_set(problem, "it was changed while it was read")
@@ -82,30 +80,31 @@ static void move_pages(uint8_t *from, uint8_t *to, size_t size) {
 }
 
 /* Moves the whole pages from `kept` on, and copies the rest. */
-static void move_data(const struct input *input, struct input_data data, uint8_t *to, size_t kept) {
-  const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = data.from > kept ? data.from : kept;
-  size_t start = (from + page - 1) & -page, end = data.to & -page;
+static void move_data(const struct input *input, struct code_range data, uint8_t *to, size_t kept) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE), from = data.start > kept ? data.start : kept;
+  size_t start = (from + page - 1) & -page, end = data.end & -page;
   if (start < end)
-    move_pages(input->bytes + start, to + (start - data.from), end - start);
+    move_pages(input->bytes + start, to + (start - data.start), end - start);
   else
-    start = end = data.to;
-  memcpy(to, input->bytes + data.from, start - data.from);
-  memcpy(to + (end - data.from), input->bytes + end, data.to - end);
+    start = end = data.end;
+  memcpy(to, input->bytes + data.start, start - data.start);
+  memcpy(to + (end - data.start), input->bytes + end, data.end - end);
 }
 
 void input_move(const struct input *input, uint8_t *zeros, size_t from, size_t size, size_t kept) {
+  const struct code_ranges *data = &input->data;
   const size_t end = from + size;
-  size_t i = SEARCH_UP_TO(input->data, input->data_count, from, from);
-  for (i -= i > 0; i < input->data_count && input->data[i].from < end; i++) {
-    const size_t start = input->data[i].from > from ? input->data[i].from : from;
-    const size_t stop = input->data[i].to < end ? input->data[i].to : end;
+  size_t i = SEARCH_UP_TO(data->items, data->count, start, from);
+  for (i -= i > 0; i < data->count && data->items[i].start < end; i++) {
+    const size_t start = data->items[i].start > from ? data->items[i].start : from;
+    const size_t stop = data->items[i].end < end ? data->items[i].end : end;
     if (start < stop)
-      move_data(input, (struct input_data){start, stop}, zeros + (start - from), kept);
+      move_data(input, (struct code_range){start, stop}, zeros + (start - from), kept);
   }
 }
 
 void input_close(struct input *input) {
-  free(input->data);
+  code_ranges_free(&input->data);
   munmap(input->bytes, input->size);
   *input = (struct input){0};
 }

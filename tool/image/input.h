@@ -2,23 +2,18 @@
 #ifndef STACKPACK_INPUT_H
 #define STACKPACK_INPUT_H
 
+#include "format/code_ranges.h"
 #include "tool/image/problem.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Bytes outside holes. */
-struct input_data {
-  size_t from, to;
-};
-
 struct input {
   uint8_t *bytes; /* those in holes are zeros, and take up memory only when they are written to */
   size_t size;
-  struct input_data *data; /* by their places; owned */
-  size_t data_count, data_capacity;
-  struct stat status; /* when it was read */
+  struct code_ranges data; /* outside holes, by their places; owned */
+  struct stat status;      /* when it was read */
 };
 
 /* Reads all of a regular file; an empty one is refused. A failure leaves nothing to be closed. */
