@@ -60,16 +60,14 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
   for (size_t i = 0; i < archive->count; i++) {
     const struct member *member = &archive->members[i];
     struct problem why = {0};
-    const char *name;
-    uint64_t place;
     if (archive_is_special(member->header) || !split_is_object(member->bytes, member->size) ||
         !(has_text(member, names.maps) || has_text(member, names.roots)))
       continue;
-    const int length = archive_name(archive, member->header, &name, &place);
+    const struct member_name name = archive_name(archive, member->header);
     const size_t before = objects->count;
     if (!add_object(objects, member->bytes, member->size, &why))
-      return problem_set(problem, "%.*s: %s", length, name, why.text);
-    objects->items[before].member = strndup(name, (size_t)length);
+      return problem_set(problem, "%.*s: %s", name.length, name.text, why.text);
+    objects->items[before].member = strndup(name.text, (size_t)name.length);
     opened->size += archive->is_thin ? member->size : 0;
   }
   return objects->count > 0 || problem_set(problem, "no member has a section %s", names.maps);

@@ -42,35 +42,34 @@ static bool parse_number(const char *field, size_t width, char end, uint64_t *nu
 
 /* ---- Reading ---- */
 
-int archive_name(const struct archive *archive, const struct ar_hdr *header, const char **name,
-                 uint64_t *place) {
+struct member_name archive_name(const struct archive *archive, const struct ar_hdr *header) {
   const char *text = header->ar_name;
   size_t left = sizeof header->ar_name;
-  *place = 0;
-  if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, ' ', place) &&
-      *place < archive->names_size) {
-    text = (const char *)archive->names + *place;
-    left = archive->names_size - (size_t)*place;
+  uint64_t place = 0;
+  if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, ' ', &place) &&
+      place < archive->names_size) {
+    text = (const char *)archive->names + place;
+    left = archive->names_size - (size_t)place;
     left = left < PATH_MAX ? left : PATH_MAX;
   }
   const char *line = memchr(text, '\n', left);
   size_t length = line != NULL ? (size_t)(line - text) : left;
   while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '/'))
     length--;
-  *name = text;
-  return length < PATH_MAX ? (int)length : 0;
+  return (struct member_name){text, length < PATH_MAX ? (int)length : 0, place};
 }
 
 /* The path of the file that is a thin archive's member. */
 static bool member_path(const struct archive *archive, const struct member *member,
                         char path[2 * PATH_MAX], struct problem *problem) {
-  const char *name, *slash = strrchr(archive->path, '/');
-  uint64_t place;
-  const int length = archive_name(archive, member->header, &name, &place);
-  const int folder = slash == NULL || name[0] == '/' ? 0 : (int)(slash - archive->path) + 1;
-  if (length == 0 || folder >= PATH_MAX || (name[0] == '/' && place == 0 && archive->names == NULL))
+  const char *slash = strrchr(archive->path, '/');
+  const struct member_name name = archive_name(archive, member->header);
+  const bool is_absolute = name.text[0] == '/';
+  const int folder = slash == NULL || is_absolute ? 0 : (int)(slash - archive->path) + 1;
+  if (name.length == 0 || folder >= PATH_MAX ||
+      (is_absolute && name.place == 0 && archive->names == NULL))
     return problem_set(problem, "a member of the thin archive has no name");
-  snprintf(path, 2 * PATH_MAX, "%.*s%.*s", folder, archive->path, length, name);
+  snprintf(path, 2 * PATH_MAX, "%.*s%.*s", folder, archive->path, name.length, name.text);
   return true;
 }
 

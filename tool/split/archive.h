@@ -48,9 +48,13 @@ bool archive_open(struct archive *archive, const char *path, const uint8_t *byte
 void archive_close(struct archive *archive);
 
 /* A member's name, which ends at "/" or at a line's end, and its place in the table of names;
- * length 0: it has none. Returns the length. */
-int archive_name(const struct archive *archive, const struct ar_hdr *header, const char **name,
-                 uint64_t *place);
+ * length 0: it has none. */
+struct member_name {
+  const char *text;
+  int length;
+  uint64_t place;
+};
+struct member_name archive_name(const struct archive *archive, const struct ar_hdr *header);
 
 /* Whether a member's header has this name; is that of an index; is that of an index or of names. */
 bool archive_is_called(const struct ar_hdr *header, const char *name);

@@ -24,10 +24,8 @@ static bool split_member(const struct archive *archive, struct member *member, s
   if (archive_is_special(member->header))
     return true;
   if (!split_file(&split, NULL, member->bytes, member->size, &why)) {
-    const char *name;
-    uint64_t place;
-    const int length = archive_name(archive, member->header, &name, &place);
-    return problem_set(problem, "%.*s: %s", length, name, why.text);
+    const struct member_name name = archive_name(archive, member->header);
+    return problem_set(problem, "%.*s: %s", name.length, name.text, why.text);
   }
   sum->functions += split.functions;
   sum->sections += split.sections;
@@ -45,8 +43,6 @@ static bool split_member(const struct archive *archive, struct member *member, s
 static bool new_header(const struct archive *archive, const struct member *member,
                        struct ar_hdr *header) {
   char text[64];
-  const char *name;
-  uint64_t place;
   *header = *member->header;
   const int digits = snprintf(text, sizeof text, "%-10zu", member->size);
   if (digits != sizeof header->ar_size)
@@ -54,11 +50,11 @@ static bool new_header(const struct archive *archive, const struct member *membe
   memcpy(header->ar_size, text, sizeof header->ar_size);
   if (!archive->is_thin || archive_is_special(header) || archive->names == NULL)
     return true;
-  const int length = archive_name(archive, header, &name, &place);
-  const char *slash = memrchr(name, '/', (size_t)length);
+  const struct member_name name = archive_name(archive, header);
+  const char *slash = memrchr(name.text, '/', (size_t)name.length);
   if (slash == NULL || header->ar_name[0] != '/')
     return true;
-  snprintf(text, sizeof text, "/%-15zu", (size_t)place + (size_t)(slash + 1 - name));
+  snprintf(text, sizeof text, "/%-15zu", (size_t)name.place + (size_t)(slash + 1 - name.text));
   memcpy(header->ar_name, text, sizeof header->ar_name);
   return true;
 }
