@@ -26,12 +26,17 @@ static int compare_rows(const void *a, const void *b) {
   return keys != 0 ? keys : x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* The rows, by name: to be freed. */
-static const struct survey_row **sort(const struct survey_row *rows, uint32_t count) {
-  const struct survey_row **sorted = calloc((size_t)count + 1, sizeof *sorted);
+/* A build's rows, by name. */
+struct sorted_rows {
+  const struct survey_row **items; /* owned */
+  uint32_t count, next;
+};
+
+static struct sorted_rows sort(const struct survey_row *rows, uint32_t count) {
+  struct sorted_rows sorted = {calloc((size_t)count + 1, sizeof *sorted.items), count, 0};
   for (uint32_t i = 0; i < count; i++)
-    sorted[i] = &rows[i];
-  qsort(sorted, count, sizeof *sorted, compare_rows);
+    sorted.items[i] = &rows[i];
+  qsort(sorted.items, count, sizeof *sorted.items, compare_rows);
   return sorted;
 }
 
@@ -64,12 +69,6 @@ static void add_row(struct growth_rows *rows, const struct survey_row *before,
   rows->items[rows->count++] = row;
 }
 
-/* A build's rows, by name. */
-struct sorted_rows {
-  const struct survey_row **items;
-  uint32_t count, next;
-};
-
 /* Whether the next row is the only one of its name. */
 static bool is_only(const struct sorted_rows *rows) {
   const struct survey_row *row = rows->items[rows->next];
@@ -92,31 +91,27 @@ static int compare_next(const struct sorted_rows *before, const struct sorted_ro
   return compare_keys(x, y);
 }
 
+/* Pairs the rows of both builds, and frees them. */
 static void pair_up(struct growth_rows *rows, struct sorted_rows before, struct sorted_rows after) {
+  rows->items = calloc((size_t)before.count + after.count + 1, sizeof *rows->items);
   while (before.next < before.count || after.next < after.count) {
     const int order = compare_next(&before, &after);
     const struct survey_row *old = order <= 0 ? before.items[before.next++] : NULL;
     add_row(rows, old, order >= 0 ? after.items[after.next++] : NULL);
   }
-}
-
-static void compare(struct growth_rows *rows, const struct survey_row *before,
-                    uint32_t before_count, const struct survey_row *after, uint32_t after_count) {
-  const struct survey_row **x = sort(before, before_count), **y = sort(after, after_count);
-  rows->items = calloc((size_t)before_count + after_count + 1, sizeof *rows->items);
-  pair_up(rows, (struct sorted_rows){x, before_count, 0}, (struct sorted_rows){y, after_count, 0});
   qsort(rows->items, rows->count, sizeof *rows->items, compare_changes);
-  free(x);
-  free(y);
+  free(before.items);
+  free(after.items);
 }
 
 void growth_open(struct growth *growth, const struct survey *before, const struct survey *after) {
   *growth = (struct growth){0};
   growth->percent = 100.0 * ((double)after->packed.bits - (double)before->packed.bits) /
                     (double)before->packed.bits;
-  compare(&growth->functions, before->functions, before->function_count, after->functions,
-          after->function_count);
-  compare(&growth->units, before->units, before->unit_count, after->units, after->unit_count);
+  pair_up(&growth->functions, sort(before->functions, before->function_count),
+          sort(after->functions, after->function_count));
+  pair_up(&growth->units, sort(before->units, before->unit_count),
+          sort(after->units, after->unit_count));
 }
 
 void growth_close(struct growth *growth) {

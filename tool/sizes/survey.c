@@ -241,15 +241,14 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
          problem_set(problem, "the packed table can't be read again");
 }
 
-static bool measure_tables(struct survey *survey, const struct survey_options *options,
-                           struct problem *problem) {
+static bool measure_tables(struct survey *survey, struct problem *problem) {
   struct loaded *loaded = &survey->opened.program.loaded;
   survey->has_raw = loaded->kind == LOAD_RAW;
   if (survey->has_raw &&
       !sizes_of_raw(&survey->raw, &survey->opened.program.image, loaded, problem))
     return false;
   if (!drop_by_policy(survey->opened.program.path, &survey->opened.program.image, loaded,
-                      &options->policy, NULL, &survey->drop, problem))
+                      &survey->options->policy, NULL, &survey->drop, problem))
     return false;
   if (survey->has_raw && !pack_in_memory(survey, problem))
     return false;
@@ -258,9 +257,8 @@ static bool measure_tables(struct survey *survey, const struct survey_options *o
   return sizes_of_packed(&survey->packed, &loaded->table, &survey->table, problem);
 }
 
-static bool survey_loaded(struct survey *survey, const struct survey_options *options,
-                          struct problem *problem) {
-  if (!measure_tables(survey, options, problem))
+static bool survey_loaded(struct survey *survey, struct problem *problem) {
+  if (!measure_tables(survey, problem))
     return false;
   const struct image_section *text = image_section(&survey->opened.program.image, ".text");
   survey->text_size = text == NULL ? 0 : text->header.sh_size;
@@ -297,7 +295,7 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
   struct problem problem = {0};
   *survey = (struct survey){.options = options};
   if (!opened_open(&survey->opened, path, &options->load, &problem) ||
-      !survey_loaded(survey, options, &problem)) {
+      !survey_loaded(survey, &problem)) {
     survey_close(survey);
     problem_print(&problem, path);
     return false;
