@@ -52,11 +52,6 @@ static const char help[] =
     "and its own options by -Wl: -Wl,--stackpack-option=--gc-entry=heap_allocate\n"
     "stackpack-ld " STACKPACK_VERSION "\n";
 
-static int fail(const struct problem *problem) {
-  fprintf(stderr, "stackpack-ld: %s\n", problem->text);
-  return EXIT_UNUSABLE;
-}
-
 /* Whether the linker wrote the output, and it is an executable or a shared library of a kind that
  * can have packed stack maps: if there are some, and this is another processor's, `pack` will say
  * so. *before is all zero for a new file. */
@@ -154,10 +149,6 @@ static bool link_and_pack(struct arguments *arguments, const char *called, const
   return packed;
 }
 
-static int print_help(void) {
-  return fputs(help, stdout) < 0 || fflush(stdout) != 0 ? EXIT_UNUSABLE : 0;
-}
-
 int main(int argc, char **argv) {
   struct arguments arguments;
   struct problem problem = {0};
@@ -170,8 +161,10 @@ int main(int argc, char **argv) {
   arguments_close(&arguments);
   sigprocmask(SIG_SETMASK, &signals, NULL);
   if (!ok)
-    return fail(&problem);
-  if (wants_help)
-    return print_help();
-  run_end_as(status);
+    fprintf(stderr, "stackpack-ld: %s\n", problem.text);
+  else if (!wants_help)
+    run_end_as(status);
+  else if (fputs(help, stdout) >= 0 && fflush(stdout) == 0)
+    return 0;
+  return EXIT_UNUSABLE;
 }
