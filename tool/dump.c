@@ -245,14 +245,14 @@ struct dump_options {
 /* The selected records' source will be asked for in their order. */
 static void plan_source(struct dump *dump) {
   const struct safepoints *table = dump->table;
-  size_t count = 0;
-  if (!dump->source.is_wanted)
+  struct record_source *source = &dump->source;
+  if (!source->is_wanted)
     return;
-  dump->addresses = malloc(((size_t)table->record_count + 1) * sizeof *dump->addresses);
+  source->addresses = dump->addresses =
+      malloc(((size_t)table->record_count + 1) * sizeof(uint64_t));
   for (uint32_t i = 0; i < table->record_count; i++)
     if (dump->is_selected[i])
-      dump->addresses[count++] = positions_instruction(table, &table->records[i]);
-  record_source_plan(&dump->source, dump->addresses, count);
+      dump->addresses[source->address_count++] = positions_instruction(table, &table->records[i]);
 }
 
 /* All records are printed, even if the debug information turns out to be broken. */

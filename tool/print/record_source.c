@@ -20,12 +20,6 @@ bool record_source_open(struct record_source *record_source, const struct source
   return is_absent || record_source->source != NULL;
 }
 
-void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
-                        size_t count) {
-  record_source->addresses = addresses;
-  record_source->address_count = count;
-}
-
 /* A question costs more than its answer, and many answers take a while: so their number grows. */
 static void find_planned(struct record_source *record_source, struct source_frames *frames) {
   if (record_source->answer_count == 0) {

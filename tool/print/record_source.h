@@ -12,9 +12,12 @@ struct record_source {
   const struct safepoints *table;
   const struct names *names;
   bool is_wanted;
-  struct source *source;     /* NULL: unwanted, or absent */
-  const uint64_t *addresses; /* of records yet to be asked for: see record_source_plan */
-  size_t address_count, batch;
+  struct source *source; /* NULL: unwanted, or absent */
+  /* The caller's: the records that will be found, by record_view_instruction, in that order. So many
+   * questions are asked at once. */
+  const uint64_t *addresses;
+  size_t address_count;
+  size_t batch;
   const struct source_frames *answers; /* to the last ones that were asked for */
   size_t answer_count;
   struct source_frame items[SOURCE_FRAMES_MOST];
@@ -26,11 +29,6 @@ struct record_source {
 bool record_source_open(struct record_source *record_source, const struct source_options *options,
                         const struct program *program, const struct names *names,
                         struct problem *problem);
-
-/* The records that will be found: by record_view_instruction, in that order. So many questions are
- * asked at once. The addresses stay the caller's. */
-void record_source_plan(struct record_source *record_source, const uint64_t *addresses,
-                        size_t count);
 
 /* Finds the frames of a record. They last until the next ones are found. */
 void record_source_find(struct record_source *record_source, const struct record_view *view,
