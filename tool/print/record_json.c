@@ -25,12 +25,13 @@ static void print_location(struct location location) {
   }
 }
 
-static void print_list(const char *name, const struct record_list *list) {
+static void print_list(const char *name, const struct record_view *view,
+                       const struct intern_sequence *list) {
   printf(",\"%s\":[", name);
-  for (size_t i = 0; i < list->count; i++) {
+  for (uint64_t i = 0; i < list->count; i++) {
     if (i > 0)
       putchar(',');
-    print_location(list->items[i]);
+    print_location(record_view_location(view, list, i));
   }
   putchar(']');
 }
@@ -38,7 +39,7 @@ static void print_list(const char *name, const struct record_list *list) {
 static void print_statepoint(const struct record_view *view) {
   printf(",\"calling_convention\":%" PRId32 ",\"flags\":%" PRId32, view->calling_convention,
          view->flags);
-  print_list("deopt", &view->deopt);
+  print_list("deopt", view, &view->deopt);
   printf(",\"gc\":[");
   for (size_t i = 0; i < view->pair_count; i++) {
     printf("%s{\"base\":", i > 0 ? "," : "");
@@ -48,14 +49,15 @@ static void print_statepoint(const struct record_view *view) {
     putchar('}');
   }
   putchar(']');
-  print_list("allocas", &view->allocas);
+  print_list("allocas", view, &view->allocas);
 }
 
-static void print_live_outs(const struct record_list *live_outs) {
+static void print_live_outs(const struct record_view *view) {
   printf(",\"live_outs\":[");
-  for (size_t i = 0; i < live_outs->count; i++)
-    printf("%s{\"register\":%u,\"size\":%u}", i > 0 ? "," : "", live_outs->items[i].reg,
-           live_outs->items[i].size);
+  for (uint64_t i = 0; i < view->live_outs.count; i++) {
+    const struct location location = record_view_location(view, &view->live_outs, i);
+    printf("%s{\"register\":%u,\"size\":%u}", i > 0 ? "," : "", location.reg, location.size);
+  }
   putchar(']');
 }
 
@@ -114,8 +116,8 @@ void record_json_print(const struct record_view *view, const char *name,
   if (view->is_statepoint)
     print_statepoint(view);
   else
-    print_list("locations", &view->locations);
-  print_live_outs(&view->live_outs);
+    print_list("locations", view, &view->locations);
+  print_live_outs(view);
   record_json_source(frames);
   putchar('}');
 }

@@ -107,24 +107,24 @@ void record_text_words(const struct record_view *view, const char *separator) {
     printf("%sflags %" PRId32, separator, view->flags);
 }
 
-static void print_list(const struct record_text *text, const char *title,
-                       const struct record_list *list, int indent) {
+static void print_list(const struct record_text *text, const struct record_view *view,
+                       const char *title, const struct intern_sequence *list, int indent) {
   char location[LOCATION_TEXT_SIZE];
   if (list->count == 0)
     return;
   printf("%*s%s", indent, "", title);
-  for (size_t i = 0; i < list->count; i++) {
-    location_text(location, list->items[i], text->machine);
+  for (uint64_t i = 0; i < list->count; i++) {
+    location_text(location, record_view_location(view, list, i), text->machine);
     printf(" %s", location);
   }
   putchar('\n');
 }
 
 void record_text_lists(const struct record_text *text, const struct record_view *view, int indent) {
-  print_list(text, "locations:", &view->locations, indent);
-  print_list(text, "stack objects:", &view->allocas, indent);
-  print_list(text, "deopt state:", &view->deopt, indent);
-  print_list(text, "live out:", &view->live_outs, indent);
+  print_list(text, view, "locations:", &view->locations, indent);
+  print_list(text, view, "stack objects:", &view->allocas, indent);
+  print_list(text, view, "deopt state:", &view->deopt, indent);
+  print_list(text, view, "live out:", &view->live_outs, indent);
 }
 
 /* ---- Source ---- */

@@ -9,12 +9,8 @@ struct record_pair {
   struct location base, derived;
 };
 
-struct record_list {
-  struct location *items; /* owned */
-  size_t count, capacity;
-};
-
 struct record_view {
+  const struct safepoints *table;
   uint64_t address, function, frame_size, id;
   uint32_t source;           /* its place in the table's sources; 0: unknown */
   const struct piece *piece; /* of an object: that of the function; else NULL */
@@ -24,13 +20,17 @@ struct record_view {
   struct frame_facts frame;  /* from unwind tables */
   struct record_pair *pairs; /* by the place of the reference; owned */
   size_t pair_count, pair_capacity;
-  struct record_list deopt, allocas, locations, live_outs;
+  struct intern_sequence deopt, allocas, locations, live_outs; /* the table's: lists */
 };
 
 /* Fills a view from a table, and it may have been filled before; one that is new is all zeros. */
 void record_view_take(struct record_view *view, const struct safepoints *table,
                       const struct safepoint *record, const struct pieces *pieces);
 void record_view_close(struct record_view *view);
+
+/* A list's location; a live-out's is its register. */
+struct location record_view_location(const struct record_view *view,
+                                     const struct intern_sequence *list, uint64_t i);
 
 /* An address in the instruction that a record is about. A statepoint's address is the return
  * address, after the call; a stack map's is the instruction's own. */
