@@ -112,8 +112,8 @@ static bool check_bit_maps(const struct image *image, struct problem *problem) {
     if (section->header.sh_type != SHT_RELR)
       continue;
     struct relr_reader reader = relr_open(image, &section->header);
-    for (uint64_t count; relr_count(&reader, &count);)
-      if (!budget_take(&places, count * sizeof(uint64_t), problem))
+    for (uint64_t place; relr_next(&reader, &place);)
+      if (!budget_take(&places, sizeof place, problem))
         return false;
   }
   return true;

@@ -9,6 +9,7 @@
 #ifndef STACKPACK_RELOCATIONS_H
 #define STACKPACK_RELOCATIONS_H
 
+#include "elf/cursor.h"
 #include "tool/image/image.h"
 
 #include <string.h>
@@ -39,41 +40,22 @@ static inline bool rela_next(const struct image *image, const Elf64_Shdr *table,
 
 /* Goes through the addresses of a RELR table. */
 struct relr_reader {
-  const uint8_t *bytes;
-  uint64_t left; /* unread bytes */
-  uint64_t map;  /* bit n: the word number n from `base` on is yet to come */
+  struct cursor words;
+  uint64_t map; /* bit n: the word number n from `base` on is yet to come */
   uint64_t base;
   uint64_t next; /* where the next map starts */
 };
 
 static inline struct relr_reader relr_open(const struct image *image, const Elf64_Shdr *table) {
-  return (struct relr_reader){.bytes = image->bytes + table->sh_offset, .left = table->sh_size};
-}
-
-/* False after the last word. */
-static inline bool relr_word(struct relr_reader *reader, uint64_t *word) {
-  if (reader->left < sizeof *word)
-    return false;
-  memcpy(word, reader->bytes, sizeof *word);
-  reader->bytes += sizeof *word;
-  reader->left -= sizeof *word;
-  return true;
-}
-
-/* Counts the next word's addresses; false after the last one. */
-static inline bool relr_count(struct relr_reader *reader, uint64_t *count) {
-  uint64_t word;
-  if (!relr_word(reader, &word))
-    return false;
-  *count = (word & 1) == 0 ? 1 : (uint64_t)__builtin_popcountll(word >> 1);
-  return true;
+  return (struct relr_reader){.words =
+                                  cursor_open(image->bytes + table->sh_offset, table->sh_size, 0)};
 }
 
 /* False after the last one. */
 static inline bool relr_next(struct relr_reader *reader, uint64_t *address) {
   while (reader->map == 0) {
-    uint64_t word;
-    if (!relr_word(reader, &word))
+    const uint64_t word = cursor_take(&reader->words, sizeof word);
+    if (reader->words.bad)
       return false;
     if ((word & 1) == 0) {
       reader->next = word + sizeof word;
