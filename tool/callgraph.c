@@ -113,7 +113,7 @@ static void text_function(const struct analysis *analysis, uint32_t number, bool
 
 /* ---- Graphviz ---- */
 
-static void dot_text(const char *text) { clean_print_quoted(stdout, text, "\"\\", '\\'); }
+static void dot_text(const char *text) { clean_print_quoted(text, "\"\\", '\\'); }
 
 /* Nodes are named by number: several functions may have one name. */
 static void dot_function(const struct call_graph *graph, uint32_t number) {

@@ -50,15 +50,15 @@ void clean_print(FILE *stream, const char *text) {
   free(clean);
 }
 
-void clean_print_quoted(FILE *stream, const char *text, const char *special, char escape) {
+void clean_print_quoted(const char *text, const char *special, char escape) {
   char *clean = clean_text(text);
-  putc('"', stream);
+  putchar('"');
   for (const char *c = clean; *c != 0; c++) {
     if (strchr(special, *c) != NULL)
-      putc(escape, stream);
-    putc(*c, stream);
+      putchar(escape);
+    putchar(*c);
   }
-  putc('"', stream);
+  putchar('"');
   free(clean);
 }
 

@@ -15,8 +15,9 @@ char *clean_text(const char *text);
 
 void clean_print(FILE *stream, const char *text);
 
-/* Prints a text in quotation marks, with `escape` before each character of `special`. */
-void clean_print_quoted(FILE *stream, const char *text, const char *special, char escape);
+/* Prints a text in quotation marks on standard output, with `escape` before each character of
+ * `special`. */
+void clean_print_quoted(const char *text, const char *special, char escape);
 
 /* Prints the start of a line about a file: its path, and a colon. */
 void clean_print_path(FILE *stream, const char *path);

@@ -6,9 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void csv_text(const char *text) {
-  clean_print_quoted(stdout, text == NULL ? "" : text, "\"", '"');
-}
+static void csv_text(const char *text) { clean_print_quoted(text == NULL ? "" : text, "\"", '"'); }
 
 static void csv_row(const struct survey *survey, const char *unit, const char *name,
                     const struct survey_row *row) {

@@ -33,11 +33,11 @@ bool archive_is_special(const struct ar_hdr *header) {
 }
 
 /* A decimal number in a field of a header, followed by blanks. */
-static bool parse_number(const char *field, size_t width, char end, uint64_t *number) {
+static bool parse_number(const char *field, size_t width, uint64_t *number) {
   size_t i = 0;
   for (*number = 0; i < width && field[i] >= '0' && field[i] <= '9'; i++)
     *number = *number * 10 + (uint64_t)(field[i] - '0');
-  return i > 0 && (i == width || field[i] == end);
+  return i > 0 && (i == width || field[i] == ' ');
 }
 
 /* ---- Reading ---- */
@@ -46,7 +46,7 @@ struct member_name archive_name(const struct archive *archive, const struct ar_h
   const char *text = header->ar_name;
   size_t left = sizeof header->ar_name;
   uint64_t place = 0;
-  if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, ' ', &place) &&
+  if (text[0] == '/' && archive->names != NULL && parse_number(text + 1, left - 1, &place) &&
       place < archive->names_size) {
     text = (const char *)archive->names + place;
     left = archive->names_size - (size_t)place;
@@ -131,7 +131,7 @@ static bool read_member(struct archive *archive, size_t *place, struct problem *
   member.header = (const struct ar_hdr *)(archive->bytes + *place);
   *place += sizeof *member.header;
   if (memcmp(member.header->ar_fmag, ARFMAG, sizeof member.header->ar_fmag) != 0 ||
-      !parse_number(member.header->ar_size, sizeof member.header->ar_size, ' ', &size))
+      !parse_number(member.header->ar_size, sizeof member.header->ar_size, &size))
     return problem_set(problem, "no header of an archive's member at %zu", member.old_place);
   if (memcmp(member.header->ar_name, "#1/", 3) == 0 ||
       memcmp(member.header->ar_name, "__.SYMDEF", 9) == 0)
