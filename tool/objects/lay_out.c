@@ -312,7 +312,7 @@ static int compare_pieces(const void *a, const void *b) {
 }
 
 bool lay_out(struct laid_object *objects, size_t count, struct lay_out_names names,
-             struct buffer *file, bool *has_debug, struct pieces *pieces, struct problem *problem) {
+             struct buffer *file, struct pieces *pieces, struct problem *problem) {
   struct layout layout = {.objects = objects, .count = count};
   name_outputs(&layout, names);
   bool ok = place_sections(&layout, problem);
@@ -326,7 +326,6 @@ bool lay_out(struct laid_object *objects, size_t count, struct lay_out_names nam
     array_sort(pieces->items, pieces->count, sizeof *pieces->items, compare_pieces);
     ok = relocate_all(&layout, problem);
   }
-  *has_debug = layout.outputs[OUT_DEBUG].header.sh_size > 0;
   if (ok)
     write_file(&layout, file);
   for (unsigned i = 0; i < OUTPUTS; i++)

@@ -30,6 +30,6 @@ struct lay_out_names {
  * more, all for one machine. Returns false and a problem for an unsupported section or
  * relocation. */
 bool lay_out(struct laid_object *objects, size_t count, struct lay_out_names names,
-             struct buffer *file, bool *has_debug, struct pieces *pieces, struct problem *problem);
+             struct buffer *file, struct pieces *pieces, struct problem *problem);
 
 #endif

@@ -75,15 +75,16 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
 
 /* ---- Debug information ---- */
 
-/* Gives the readers of debug information a path, by a file in memory. If that fails, or /proc is
+/* A path for the readers of debug information, of a file in memory. If that fails (NULL), or /proc is
  * missing, debug information is left out. */
-static void write_debug_file(struct opened_objects *objects) {
+static const char *write_debug_file(struct opened_objects *objects) {
   objects->debug_file = memfd_create("objects", MFD_CLOEXEC);
   if (objects->debug_file < 0 || write(objects->debug_file, objects->bytes.bytes,
                                        objects->bytes.size) != (ssize_t)objects->bytes.size)
-    return;
+    return NULL;
   snprintf(objects->debug_path, sizeof objects->debug_path, "/proc/self/fd/%d",
            objects->debug_file);
+  return objects->debug_path;
 }
 
 /* ---- The whole ---- */
@@ -94,7 +95,6 @@ static bool open_objects(struct opened *opened, const char *path,
                                       options->global_roots};
   struct opened_objects *objects = opened->objects = calloc(1, sizeof *objects);
   struct program *program = &opened->program;
-  bool has_debug = false;
   program->path = path;
   if (!input_open(&objects->file, path, problem))
     return false;
@@ -102,15 +102,12 @@ static bool open_objects(struct opened *opened, const char *path,
   const bool is_archive = archive_is(objects->file.bytes, objects->file.size);
   if (!(is_archive ? add_members(opened, names, problem)
                    : add_object(objects, objects->file.bytes, objects->file.size, problem)) ||
-      !lay_out(objects->items, objects->count, names, &objects->bytes, &has_debug, &opened->pieces,
-               problem) ||
+      !lay_out(objects->items, objects->count, names, &objects->bytes, &opened->pieces, problem) ||
       !image_open_memory(&program->image, objects->bytes.bytes, objects->bytes.size, problem))
     return false;
   program->image.is_laid_out = true;
-  if (has_debug)
-    write_debug_file(objects);
-  if (*objects->debug_path != 0)
-    program->image.debug_path = objects->debug_path;
+  if (image_section(&program->image, ".debug_info") != NULL)
+    program->image.debug_path = write_debug_file(objects);
   if (!load(&program->image, options, &program->loaded, problem))
     return false;
   const struct safepoints *table = &program->loaded.table;
