@@ -81,11 +81,7 @@ struct packing {
 
 /* Prints the step that begins, at a terminal, after the first second. */
 static void begin_step(const struct packing *packing, const char *step) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  const double seconds = (double)(now.tv_sec - packing->start.tv_sec) +
-                         (double)(now.tv_nsec - packing->start.tv_nsec) / 1e9;
-  if (packing->options->quiet || seconds < 1 || isatty(STDERR_FILENO) != 1)
+  if (packing->options->quiet || trace_seconds(&packing->start) < 1 || isatty(STDERR_FILENO) != 1)
     return;
   fputs("stackpack: ", stderr);
   clean_print_path(stderr, packing->path);

@@ -17,6 +17,12 @@ static bool has_word(const char *list, const char *word) {
   return false;
 }
 
+double trace_seconds(const struct timespec *since) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - since->tv_sec) + (double)(now.tv_nsec - since->tv_nsec) / 1e9;
+}
+
 struct trace trace_begin(const char *group) {
   struct trace trace = {.group = has_word(getenv("STACKPACK_TRACE"), group) ? group : NULL};
   if (trace.group != NULL)
@@ -25,14 +31,11 @@ struct trace trace_begin(const char *group) {
 }
 
 void trace_pass(struct trace *trace, const char *pass, const char *counts, ...) {
-  struct timespec end;
+  va_list arguments;
   if (trace->group == NULL)
     return;
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  const double milliseconds = (double)(end.tv_sec - trace->start.tv_sec) * 1e3 +
-                              (double)(end.tv_nsec - trace->start.tv_nsec) / 1e6;
-  va_list arguments;
-  fprintf(stderr, "stackpack: %s: %s: %.2f ms, ", trace->group, pass, milliseconds);
+  fprintf(stderr, "stackpack: %s: %s: %.2f ms, ", trace->group, pass,
+          trace_seconds(&trace->start) * 1e3);
   va_start(arguments, counts);
   vfprintf(stderr, counts, arguments);
   va_end(arguments);

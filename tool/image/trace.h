@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <time.h>
 
+/* The seconds since then, of CLOCK_MONOTONIC. */
+double trace_seconds(const struct timespec *since);
+
 struct trace {
   const char *group; /* NULL: the environment omits this group */
   struct timespec start;
