@@ -314,12 +314,11 @@ static bool check_file(struct packing *packing, struct problem *problem) {
   begin_step(packing, "checking");
   if (!image_open_memory(&image, packing->result, packing->plan.file_size, problem))
     return false;
-  bool ok = load(&image, &options, &after, problem);
-  if (ok) {
-    ok = after.kind == LOAD_PACKED ? compare(packing, &after, problem)
-                                   : problem_set(problem, "the packed table can't be found again");
-    loaded_free(&after);
-  }
+  const bool ok =
+      load(&image, &options, &after, problem) &&
+      (after.kind == LOAD_PACKED ? compare(packing, &after, problem)
+                                 : problem_set(problem, "the packed table can't be found again"));
+  loaded_free(&after);
   image_close(&image);
   return ok;
 }
@@ -410,15 +409,13 @@ static bool check_keep_raw(const struct pack_options *options, const char *path,
 
 static bool pack_file(const struct pack_options *options, const char *path) {
   struct problem problem = {0};
-  struct image image;
+  struct image image = {0};
   struct packing packing = {.options = options, .path = path, .image = &image};
   clock_gettime(CLOCK_MONOTONIC, &packing.start);
-  bool ok = check_keep_raw(options, path, &problem) && message_open(&packing.message, &problem) &&
-            load_open(&image, path, &options->load, &problem);
-  if (ok) {
-    ok = pack_image(&packing, &problem);
-    image_close(&image);
-  }
+  const bool ok =
+      check_keep_raw(options, path, &problem) && message_open(&packing.message, &problem) &&
+      load_open(&image, path, &options->load, &problem) && pack_image(&packing, &problem);
+  image_close(&image);
   message_close(&packing.message);
   if (!ok)
     problem_print(&problem, path);

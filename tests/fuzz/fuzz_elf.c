@@ -59,11 +59,9 @@ static void check_rewritten(const struct loaded *before, const uint8_t *rewritte
   struct loaded after;
   uint8_t *bytes = exact_block(rewritten, size, size);
   if (image_open_memory(&image, bytes, size, &problem)) {
-    if (load(&image, &options, &after, &problem)) {
-      if (after.kind == LOAD_PACKED)
-        compare(before, &after);
-      loaded_free(&after);
-    }
+    if (load(&image, &options, &after, &problem) && after.kind == LOAD_PACKED)
+      compare(before, &after);
+    loaded_free(&after);
     image_close(&image);
   }
   free(bytes);
@@ -99,9 +97,7 @@ static void load_and_pack(const struct image *image) {
   problem = (struct problem){0};
   if (!load(image, &options, &loaded, &problem)) {
     expect_problem(&problem);
-    return;
-  }
-  if (can_rewrite) {
+  } else if (can_rewrite) {
     struct problem reader = {0};
     if (raw_readers_find(image, loaded.raw, &reader) && reader.text[0] == 0)
       finding("a reference is described", NULL);

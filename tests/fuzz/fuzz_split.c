@@ -64,8 +64,8 @@ static void lay_out_object(const uint8_t *bytes, size_t size) {
   if (ok) {
     const struct load_options options = {.global_roots = ".roots"};
     image.is_laid_out = true;
-    if (load(&image, &options, &loaded, &problem))
-      loaded_free(&loaded);
+    (void)load(&image, &options, &loaded, &problem);
+    loaded_free(&loaded);
     image_close(&image);
   }
   pieces_close(&pieces);

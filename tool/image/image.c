@@ -148,6 +148,7 @@ bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct 
 
 bool image_open(struct image *image, const char *path, struct problem *problem) {
   struct input file;
+  *image = (struct image){0};
   if (!input_open(&file, path, problem))
     return false;
   *image = (struct image){.bytes = file.bytes, .size = file.size, .file = file};

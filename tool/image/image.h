@@ -40,7 +40,7 @@ struct image {
   const char *debug_path; /* the same bytes as a file, for readers of debug information; or NULL */
 };
 
-/* Opens a file, or bytes in memory that stay where they are. A failure leaves nothing to be
+/* Opens a file, or bytes in memory that stay where they are. After a failure nothing need be
  * closed. */
 bool image_open(struct image *image, const char *path, struct problem *problem);
 bool image_open_memory(struct image *image, uint8_t *bytes, size_t size, struct problem *problem);

@@ -78,12 +78,7 @@ static bool check_raw(const struct image_section *raw, const struct image_sectio
 
 bool load_open(struct image *image, const char *path, const struct load_options *options,
                struct problem *problem) {
-  if (!image_open(image, path, problem))
-    return false;
-  if (merged_separate(image, options->section, problem))
-    return true;
-  image_close(image);
-  return false;
+  return image_open(image, path, problem) && merged_separate(image, options->section, problem);
 }
 
 /* The name of the sections that have the stack maps. */
@@ -245,11 +240,8 @@ bool load_none(const struct image *image, const struct load_options *options,
 bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
           struct problem *problem) {
   const enum load_kind kind = load_find(image, options, loaded, problem);
-  if (kind == LOAD_NONE ? load_none(image, options, problem)
-                        : load_records(image, options, loaded, problem))
-    return true;
-  loaded_free(loaded);
-  return false;
+  return kind == LOAD_NONE ? load_none(image, options, problem)
+                           : load_records(image, options, loaded, problem);
 }
 
 void loaded_free(struct loaded *loaded) {

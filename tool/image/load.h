@@ -23,7 +23,8 @@ bool load_take_number(const char **at, uint64_t *number);
 /* Takes the value of --statepoints: auto, all, none, or ranges of IDs: 7,100-199. */
 bool load_take_statepoints(void *options, const char *value, struct problem *problem);
 
-/* Opens a file, and finds stack maps that a linker script has put among other data (merged.h). */
+/* Opens a file, and finds stack maps that a linker script has put among other data (merged.h). The
+ * image is to be closed, even if that fails. */
 bool load_open(struct image *image, const char *path, const struct load_options *options,
                struct problem *problem);
 
@@ -54,8 +55,7 @@ bool load_none(const struct image *image, const struct load_options *options,
 bool load_records(const struct image *image, const struct load_options *options,
                   struct loaded *loaded, struct problem *problem);
 
-/* Finds and reads all records. False, and a problem, if there are none; that leaves nothing to be
- * freed. */
+/* Finds and reads all records. False, and a problem, if there are none. loaded_free in any case. */
 bool load(const struct image *image, const struct load_options *options, struct loaded *loaded,
           struct problem *problem);
 void loaded_free(struct loaded *loaded);
