@@ -56,9 +56,8 @@ static void lay_out_object(const uint8_t *bytes, size_t size) {
   struct pieces pieces = {0};
   struct image image;
   struct loaded loaded;
-  if (!object_open(&object.object, bytes, size, &problem))
-    return;
-  const bool ok = lay_out(&object, 1, (struct lay_out_names){RAW_SECTION, ".roots"}, &file, &pieces,
+  const bool ok = object_open(&object.object, bytes, size, &problem) &&
+                  lay_out(&object, 1, (struct lay_out_names){RAW_SECTION, ".roots"}, &file, &pieces,
                           &problem) &&
                   image_open_memory(&image, file.bytes, file.size, &problem);
   if (ok) {

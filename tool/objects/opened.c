@@ -38,12 +38,11 @@ static bool is_unlinked(const char *path) {
 static bool add_object(struct opened_objects *objects, const uint8_t *bytes, size_t size,
                        struct problem *problem) {
   struct laid_object object = {0};
-  if (!object_open(&object.object, bytes, size, problem))
-    return false;
+  const bool ok = object_open(&object.object, bytes, size, problem);
   const uint16_t machine = object.object.header.e_machine;
   ARRAY_ADD(objects->items, objects->count, objects->capacity, object);
-  return objects->items[0].object.header.e_machine == machine ||
-         problem_set(problem, "it is for another machine than the members before");
+  return ok && (objects->items[0].object.header.e_machine == machine ||
+                problem_set(problem, "it is for another machine than the members before"));
 }
 
 static bool has_text(const struct member *member, const char *text) {

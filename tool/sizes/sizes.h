@@ -40,11 +40,12 @@ struct sizes {
   struct sizes_layouts layouts; /* packed */
 };
 
-/* Of an image's raw stack maps, in all of their sections, as read by `load`. */
+/* Of an image's raw stack maps, in all of their sections, as read by `load`. sizes_free in any
+ * case. */
 bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct loaded *loaded,
                   struct problem *problem);
 
-/* Of a packed table with the records of the table of safepoints. */
+/* The same of a packed table with the records of the table of safepoints. */
 bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
                      const struct packed_table *packed, struct problem *problem);
 

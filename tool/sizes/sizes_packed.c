@@ -314,7 +314,5 @@ bool sizes_of_packed(struct sizes *sizes, const struct safepoints *table,
   const bool ok = divide(&division, problem) && check_parts(sizes, problem);
   free(division.functions);
   free(division.layouts);
-  if (!ok)
-    sizes_free(sizes);
   return ok;
 }

@@ -100,10 +100,9 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
                   struct problem *problem) {
   bool ok = true;
   sizes_open(sizes, loaded->table.function_count);
-  for (size_t i = 1; i < image->section_count && ok; i++) {
-    const struct image_section *section = &image->sections[i];
+  EACH_SECTION(image, section) {
     uint8_t *copy;
-    if (strcmp(section->name, loaded->raw->name) != 0)
+    if (!ok || strcmp(section->name, loaded->raw->name) != 0)
       continue;
     const uint8_t *bytes = load_section(image, section, &copy, problem);
     ok = bytes != NULL &&
@@ -111,8 +110,6 @@ bool sizes_of_raw(struct sizes *sizes, const struct image *image, const struct l
     free(copy);
   }
   sum_up(sizes, loaded->raw_size);
-  if (!ok)
-    sizes_free(sizes);
   return ok;
 }
 

@@ -180,8 +180,6 @@ bool object_open(struct object *object, const uint8_t *bytes, size_t size,
             find_symbols(object, problem);
   for (uint32_t i = 1; ok && i < object->count; i++)
     ok = check_section(object, i, problem);
-  if (!ok)
-    object_close(object);
   return ok;
 }
 

@@ -50,7 +50,7 @@ struct object {
 };
 
 /* Reads an object of one of the machines that stack maps can be split for. The bytes must outlive
- * it. A failure leaves nothing to be closed. */
+ * it. object_close in any case. */
 bool object_open(struct object *object, const uint8_t *bytes, size_t size, struct problem *problem);
 void object_close(struct object *object);
 

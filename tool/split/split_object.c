@@ -334,9 +334,8 @@ static bool split_opened(struct splitter *splitter, struct split *split, struct 
 bool split_object(struct split *split, const uint8_t *bytes, size_t size, struct problem *problem) {
   struct splitter splitter = {0};
   *split = (struct split){0};
-  if (!object_open(&splitter.object, bytes, size, problem))
-    return false;
-  const bool ok = split_opened(&splitter, split, problem);
+  const bool ok = object_open(&splitter.object, bytes, size, problem) &&
+                  split_opened(&splitter, split, problem);
   maps_close(&splitter.maps);
   object_close(&splitter.object);
   owned_free(&splitter.owned);
