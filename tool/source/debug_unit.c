@@ -130,26 +130,6 @@ static bool has_code(Dwarf_Die die) {
   return has_low || has_ranges;
 }
 
-static void read_children(struct debug_unit *unit, const struct debug_context *context,
-                          Dwarf_Die die, uint32_t scope, unsigned depth);
-
-static void read_entry(struct debug_unit *unit, const struct debug_context *context, Dwarf_Die die,
-                       uint32_t scope, unsigned depth) {
-  Dwarf_Half tag;
-  if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
-    return;
-  if (tag == DW_TAG_subprogram) {
-    /* A function that is only declared, or inlined everywhere, lacks code, and so do the entries in
-     * it. */
-    if (!has_code(die))
-      return;
-    scope = add_scope(unit, context, die, SPANS_NONE);
-  } else if (tag == DW_TAG_inlined_subroutine) {
-    scope = add_scope(unit, context, die, scope);
-  }
-  read_children(unit, context, die, scope, depth);
-}
-
 /* Moves to the next entry beside one, and frees that. NULL after the last one. */
 static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   Dwarf_Die next;
@@ -166,9 +146,19 @@ static Dwarf_Die next_of(Dwarf_Debug dwarf, Dwarf_Die die) {
   return NULL;
 }
 
-static void read_children(struct debug_unit *unit, const struct debug_context *context,
-                          Dwarf_Die die, uint32_t scope, unsigned depth) {
+/* Reads the functions in an entry, which may be one itself. */
+static void read_entry(struct debug_unit *unit, const struct debug_context *context, Dwarf_Die die,
+                       uint32_t scope, unsigned depth) {
+  Dwarf_Half tag;
   Dwarf_Die child;
+  if (dwarf_tag(die, &tag, NULL) != DW_DLV_OK)
+    return;
+  /* A function that is only declared, or inlined everywhere, lacks code, and so do the entries in
+   * it. */
+  if (tag == DW_TAG_subprogram && !has_code(die))
+    return;
+  if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine)
+    scope = add_scope(unit, context, die, tag == DW_TAG_subprogram ? SPANS_NONE : scope);
   if (depth == DEPTH_MOST || dwarf_child(die, &child, NULL) != DW_DLV_OK)
     return;
   for (; child != NULL; child = next_of(context->entries, child))
@@ -179,6 +169,6 @@ void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context 
                             Dwarf_Die die) {
   if (context->entries != context->dwarf)
     read_files(&unit->split_files, context->entries, die, context->version);
-  read_children(unit, context, die, SPANS_NONE, 0);
+  read_entry(unit, context, die, SPANS_NONE, 0);
   spans_sort(&unit->scope_spans);
 }
