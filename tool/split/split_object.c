@@ -28,7 +28,6 @@
 
 /* The functions of one section of code. */
 struct part {
-  uint32_t text;
   const struct map_function *functions;
   size_t count;
 };
@@ -154,7 +153,6 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
                       struct buffer *relocations) {
   struct intern constants = {0};
   struct buffer records = {0};
-  const size_t entry_size = 24;
   uint64_t record_count = 0;
   for (size_t i = 0; i < part->count; i++) {
     copy_records(&part->functions[i], &constants, &records);
@@ -163,12 +161,12 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
   const uint32_t header[] = {3, (uint32_t)part->count, constants.count, (uint32_t)record_count};
   const size_t constants_size = constants.count * sizeof *constants.words;
   buffer_add(map, header, sizeof header);
-  size_t place = sizeof header + part->count * entry_size + constants_size;
+  size_t place = sizeof header + part->count * STACKMAP_V3_FUNCTION_SIZE + constants_size;
   for (size_t i = 0; i < part->count; i++) {
     const struct map_function *function = &part->functions[i];
     copy_places(splitter, function, function->position, function->position + 1, map->size,
                 relocations);
-    buffer_add(map, function->records.bytes + function->position, entry_size);
+    buffer_add(map, function->records.bytes + function->position, STACKMAP_V3_FUNCTION_SIZE);
   }
   for (size_t i = 0; i < part->count; i++) {
     const struct map_function *function = &part->functions[i];
@@ -222,15 +220,16 @@ static uint32_t place_section(struct object *object, uint32_t like, bool reuse, 
  * would be in the group, too, and be lost with it.) */
 static void split_part(struct splitter *splitter, const struct part *part) {
   struct object *object = &splitter->object;
+  const uint32_t text = part->functions[0].text;
   struct buffer map = {0}, relocations = {0};
   const struct map_section *old = &splitter->maps.sections[part->functions[0].section];
   const struct object_section *old_section = &object->sections[old->number];
-  const uint32_t group = object->sections[part->text].group;
+  const uint32_t group = object->sections[text].group;
   const bool reuse = old_section->header.sh_size == 0 && old_section->group == group;
   write_map(splitter, part, &map, &relocations);
   const uint32_t section = place_section(object, old->number, reuse, 0, group, map);
   place_section(object, old->relocations, reuse, section, group, relocations);
-  splitter->holds[part->text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
+  splitter->holds[text] = object_add_symbol(object, section, 0, 0, STT_SECTION);
 }
 
 /* ---- The relocations that hold the parts ---- */
@@ -313,7 +312,7 @@ static size_t split_parts(struct splitter *splitter) {
     for (next = i + 1;
          next < splitter->function_count && splitter->functions[next].text == first->text;)
       next++;
-    split_part(splitter, &(struct part){first->text, first, next - i});
+    split_part(splitter, &(struct part){first, next - i});
   }
   hold_parts(splitter, old_count);
   return parts;
