@@ -164,15 +164,19 @@ static bool is_alone(const struct image *image, const struct image_section *own)
 
 /* Finds the room that the relocations leave, if it is certainly unread: the dynamic section must
  * describe just that table, as only that makes ld.so its reader; and no symbol may be in it or at
- * its end, as in start-up code that relocates the program itself. */
-static void find_room(struct plan *plan) {
+ * its end, as in start-up code that relocates the program itself. False, and a problem, if another
+ * section has bytes of the table. */
+static bool find_room(struct plan *plan, struct problem *problem) {
   const struct image *image = plan->image;
   struct plan_relocations *relocations = &plan->relocations;
   const bool is_rela = relocations->rela != NULL;
   const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
+  const struct image_section *other = table == NULL ? NULL : image_overlapping(image, table);
   uint64_t address, size;
+  if (other != NULL)
+    return problem_set(problem, "sections %s and %s overlap", table->name, other->name);
   if (table == NULL || !is_alone(image, table))
-    return;
+    return true;
   const Elf64_Shdr *header = &table->header;
   const uint64_t from = is_rela ? 0 : relocations->relr_size;
   const uint64_t to = is_rela ? relocations->rela_removed : header->sh_size;
@@ -182,6 +186,7 @@ static void find_room(struct plan *plan) {
                     size == header->sh_size)
     relocations->room = (struct plan_room){header->sh_offset + from, header->sh_offset + to,
                                            image_segment_of(image, header)};
+  return true;
 }
 
 bool plan_relocations(struct plan *plan, struct problem *problem) {
@@ -201,14 +206,7 @@ bool plan_relocations(struct plan *plan, struct problem *problem) {
       return problem_set(problem, "dynamic relocations without addends, in section %s",
                          section->name);
   }
-  const struct plan_relocations *relocations = &plan->relocations;
-  const struct image_section *table =
-      relocations->rela != NULL ? relocations->rela : relocations->relr;
-  const struct image_section *other = table == NULL ? NULL : image_overlapping(plan->image, table);
-  if (other != NULL)
-    return problem_set(problem, "sections %s and %s overlap", table->name, other->name);
-  find_room(plan);
-  return true;
+  return find_room(plan, problem);
 }
 
 /* ---- Writing ---- */
