@@ -37,8 +37,8 @@ static void print_list(const char *name, const struct record_view *view,
 }
 
 static void print_statepoint(const struct record_view *view) {
-  printf(",\"calling_convention\":%" PRId32 ",\"flags\":%" PRId32, view->calling_convention,
-         view->flags);
+  printf(",\"calling_convention\":%" PRId32 ",\"flags\":%" PRId32, view->record->calling_convention,
+         view->record->flags);
   print_list("deopt", view, &view->deopt);
   printf(",\"gc\":[");
   for (size_t i = 0; i < view->pair_count; i++) {
@@ -111,7 +111,7 @@ void record_json_print(const struct record_view *view, const char *name,
          piece_offset(view->piece, view->function), view->address - view->function);
   json_print_number(view->frame_size, view->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN);
   print_frame(view);
-  printf(",\"id\":%" PRIu64 ",\"kind\":\"%s\"", view->id,
+  printf(",\"id\":%" PRIu64 ",\"kind\":\"%s\"", view->record->id,
          view->is_statepoint ? "statepoint" : "stackmap");
   if (view->is_statepoint)
     print_statepoint(view);

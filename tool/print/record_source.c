@@ -7,7 +7,6 @@ bool record_source_open(struct record_source *record_source, const struct source
                         const struct program *program, const struct names *names,
                         struct problem *problem) {
   struct problem absent = {0};
-  record_source->table = &program->loaded.table;
   record_source->names = names;
   record_source->is_wanted = options->is_wanted;
   if (!options->is_wanted)
@@ -15,7 +14,7 @@ bool record_source_open(struct record_source *record_source, const struct source
   record_source->source =
       source_open(&program->image, program->path, &options->folders, &absent, problem);
   const bool is_absent = absent.text[0] != 0;
-  if (is_absent && record_source->table->sources.places.count == 0)
+  if (is_absent && program->loaded.table.sources.places.count == 0)
     problem_print(&absent, program->path);
   return is_absent || record_source->source != NULL;
 }
@@ -45,9 +44,9 @@ void record_source_find(struct record_source *record_source, const struct record
   if (record_source->address_count > 0)
     find_planned(record_source, frames);
   else
-    source_find(record_source->source, record_view_instruction(view), frames);
+    source_find(record_source->source, positions_instruction(view->table, view->record), frames);
   if (frames->count == 0)
-    positions_frames(record_source->table, view->source, record_source->items, frames);
+    positions_frames(view->table, view->record->source, record_source->items, frames);
   if (record_source->source != NULL)
     positions_name(record_source->names, view->function, record_source->items, frames);
 }

@@ -99,12 +99,12 @@ void record_text_frame_size(uint64_t frame_size) {
 void record_text_words(const struct record_view *view, const char *separator) {
   if (!view->is_statepoint)
     printf("%sa stack map", separator);
-  if (!view->is_statepoint || view->id != SAFEPOINT_USUAL_ID)
-    printf("%sID %" PRIu64, separator, view->id);
-  if (view->calling_convention != 0)
-    printf("%scalling convention %" PRId32, separator, view->calling_convention);
-  if (view->flags != 0)
-    printf("%sflags %" PRId32, separator, view->flags);
+  if (!view->is_statepoint || view->record->id != SAFEPOINT_USUAL_ID)
+    printf("%sID %" PRIu64, separator, view->record->id);
+  if (view->record->calling_convention != 0)
+    printf("%scalling convention %" PRId32, separator, view->record->calling_convention);
+  if (view->record->flags != 0)
+    printf("%sflags %" PRId32, separator, view->record->flags);
 }
 
 static void print_list(const struct record_text *text, const struct record_view *view,

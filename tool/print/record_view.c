@@ -44,6 +44,7 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
   const struct safepoint_function *function = &table->functions[record->function];
   const struct intern_sequence live = intern_get(&table->live, record->live);
   view->table = table;
+  view->record = record;
   view->pair_count = 0;
   view->allocas = view->locations = (struct intern_sequence){0};
   view->deopt = intern_get(&table->lists, record->deopt);
@@ -55,10 +56,6 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
   view->knows_frame = record->frame != 0;
   view->frame =
       view->knows_frame ? frame_facts_get(&table->frames, record->frame) : (struct frame_facts){0};
-  view->id = record->id;
-  view->source = record->source;
-  view->calling_convention = record->calling_convention;
-  view->flags = record->flags;
   view->is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
   for (uint64_t i = 0; i < live.count; i++)
     take_live(view, table, live.words[i]);

@@ -11,10 +11,9 @@ struct record_pair {
 
 struct record_view {
   const struct safepoints *table;
-  uint64_t address, function, frame_size, id;
-  uint32_t source;           /* its place in the table's sources; 0: unknown */
+  const struct safepoint *record;
+  uint64_t address, function, frame_size;
   const struct piece *piece; /* of an object: that of the function; else NULL */
-  int32_t calling_convention, flags;
   bool is_statepoint;
   bool knows_frame;          /* else `frame` is meaningless */
   struct frame_facts frame;  /* from unwind tables */
@@ -31,11 +30,5 @@ void record_view_close(struct record_view *view);
 /* A list's location; a live-out's is its register. */
 struct location record_view_location(const struct record_view *view,
                                      const struct intern_sequence *list, uint64_t i);
-
-/* An address in the instruction that a record is about. A statepoint's address is the return
- * address, after the call; a stack map's is the instruction's own. */
-static inline uint64_t record_view_instruction(const struct record_view *view) {
-  return view->address - view->is_statepoint;
-}
 
 #endif

@@ -20,7 +20,8 @@ struct positions_options {
 #define POSITIONS_MAP_OPTION(options)                                                              \
   { "source-prefix-map", .take = prefix_maps_add, .context = &(options)->maps }
 
-/* An address in the instruction that a record is about: see record_view_instruction. */
+/* An address in the instruction that a record is about. A statepoint's address is the return
+ * address, after the call; a stack map's is the instruction's own. */
 uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record);
 
 /* Gives each record of a table the position that debug information tells. Where there is none, that
