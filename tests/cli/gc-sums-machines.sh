@@ -66,7 +66,7 @@ check_aarch64() {
     'ldr x2, [x0], #16' 'ldr x2, [x0, #16]!' 'ldp x2, x3, [x0], #16' 'ld1 {v0.2d}, [x0], #16' 'movk x0, #16' 'fmov d0, x0; fmov x0, d0' \
     'add x0, x0, x1; str x0, [sp, #-16]!; ldr x0, [sp], #16' 'add x2, x0, x1; csel x0, x2, x0, ne' \
     'add x2, x0, x1; stp x0, x2, [sp, #-16]!; ldp x2, x0, [sp], #16' 'add x0, x0, x1; str x0, [sp, x2]; ldr x0, [sp, #8]' \
-    'add x0, x0, x1; str x0, [sp, #8]; ldr x0, [sp, x2]' 'fmov d0, x0; add d0, d0, d1; str d0, [sp, #8]; ldr x0, [sp, #8]' \
+    'add x0, x0, x1; str w0, [sp, #12]; ldr x0, [sp, #8]' 'add x0, x0, x1; str x0, [sp, #8]; ldr x0, [sp, x2]' 'fmov d0, x0; add d0, d0, d1; str d0, [sp, #8]; ldr x0, [sp, #8]' \
     'add v0.2d, v0.2d, v1.2d; stp q1, q0, [sp]; ldr x0, [sp, #24]' 'add v0.2d, v0.2d, v1.2d; str q0, [sp, x2]; ldr x0, [sp, #24]'; do
     check_called kept "given: $way" "$given" "$way; br x0"
   done
@@ -170,6 +170,7 @@ check_riscv64() {
   for way in 'addi a0, a0, 16' 'addw a0, a0, a1' 'sub a0, a0, a1' 'or a0, a0, a1' 'xori a0, a0, 16' 'add.uw a0, a1, a0' 'sh1add a0, a1, a0' \
     'sh1add.uw a0, a1, a0' 'add a0, a0, a1; andi a0, a0, -2' 'addi a0, a0, 16; sd a0, -16(sp); ld a0, -16(sp)' \
     'addi sp, sp, -16; addi a0, a0, 16; sw a0, 8(sp); srli a0, a0, 32; sw a0, 12(sp); ld a0, 8(sp); addi sp, sp, 16' \
+    'addi sp, sp, -16; add a0, a0, a1; sw a0, 12(sp); ld a0, 8(sp); addi sp, sp, 16' 'add a0, a0, a1; sd a0, -16(sp); lw a0, -16(sp)' \
     'addi sp, sp, -16; fmv.d.x fa0, a0; fadd.d fa0, fa0, fa1; fsd fa0, 8(sp); ld a0, 8(sp); addi sp, sp, 16' \
     'addi sp, sp, -16; vse64.v v0, (sp); ld a0, 8(sp); addi sp, sp, 16' 'fmv.d.x fa0, a0; fmv.x.d a0, fa0'; do
     check_called kept "given: $way" "$given" ".option arch, +zba, +v; $way; jr a0"

@@ -94,6 +94,7 @@ for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi'
   check_given kept "$way; jmp *%rdi"
 done
 check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
+check_given kept 'add %rsi, %rdi; mov %edi, %eax; cltq; jmp *%rax'
 # A call may preserve caller-saved registers.
 for register in rax rcx rdi r11; do
   check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"

@@ -67,6 +67,14 @@ check kept "distances, one of which has its address taken" "lea 9f(%rip), %rdx; 
   '.section .rodata; .p2align 2; 8: .long 2b - 8b; 9: .long 3b - 8b, hidden - 8b'
 check kept "distances, counted backwards from another function's" "$distances" '.section .rodata; .p2align 2; .long hidden - 8f, main - 8f; 8: .long main - 8b'
 
+labels='lea 8f(%rip), %rcx; lea 1f(%rip), %rdx; movslq (%rcx,%rdi,4), %rax; add %rdx, %rax; jmp *%rax; 1: 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
+check dropped "distances from a label" "$labels" '.section .rodata; .p2align 2; 8: .long 2b - 1b, 3b - 1b'
+check kept "distances from a label, one elsewhere" "$labels" '.section .rodata; .p2align 2; 8: .long 2b - 1b, hidden - 1b'
+frame='push %rbp; sub $16, %rsp; lea 1(%rdi), %rsi; mov %rsi, 8(%rsp); lea 8f(%rip), %rbp; movslq (%rbp,%rdi,4), %rax; add %rbp, %rax; jmp *%rax
+  2: mov $1, %eax; add $16, %rsp; pop %rbp; ret'
+check dropped "distances by the frame pointer" "$frame" '.section .rodata; .p2align 2; 8: .long 2b - 8b' '-pie -Wl,-z,notext'
+check kept "distances by the frame pointer, one elsewhere" "$frame" '.section .rodata; .p2align 2; 8: .long 2b - 8b, hidden - 8b' '-pie -Wl,-z,notext'
+
 addresses='lea 8f(%rip), %rcx; jmp *(%rcx,%rdi,8); 2: mov $1, %eax; ret; 3: mov $2, %eax; ret'
 check dropped "addresses" "$addresses" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad 2b, 3b'
 check dropped "addresses, the first of which leads out" "push %rbx; ${addresses//ret/pop %rbx; ret}; $other" '.section .data.rel.ro, "aw"; .p2align 3; 8: .quad other, 2b, 3b'

@@ -391,7 +391,7 @@ static struct code_value follow_step(const struct value_flow *flow, const struct
                                      struct code_state *state) {
   const struct code_instruction instruction = unit_instruction(flow->unit, step);
   struct code_value jump;
-  flow->builder->architecture->follow(&instruction, state, &jump);
+  code_follow(flow->builder->architecture, &instruction, state, &jump);
   return jump;
 }
 

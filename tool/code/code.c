@@ -113,8 +113,8 @@ bool code_is_code(const struct code_slots *slots, struct code_value value) {
 }
 
 bool code_is_made(struct code_value value) {
-  return value.is_made || value.kind == CODE_SUM || value.kind == CODE_PLACE ||
-         value.kind == CODE_TARGET || (value.kind == CODE_ENTRY && value.size < 8);
+  return value.is_made || value.kind == CODE_SUM || value.kind == CODE_TARGET ||
+         (value.kind == CODE_ENTRY && value.size < 8);
 }
 
 struct code_value code_either(const struct code_slots *slots, struct code_value a,

@@ -2,11 +2,10 @@
  * architecture has a file.
  *
  * There are two queries. `decode` is for every instruction of a program: its length, its target,
- * the addresses that it names, its effects on the stack (struct code_stack), and the values that it
- * moves (struct code_operands, or code_values); an architecture answers it as fast as it can.
- * `follow` is for functions with jumps, calls, sums or callbacks by pointers: the registers' values,
- * as far as they decide the targets. It is answered one decoded instruction at a time, by changing a
- * struct code_state.
+ * the addresses that it names, its effects on the stack (struct code_stack), and the value that it
+ * moves or makes (struct code_values); an architecture answers it as fast as it can. code_follow is
+ * for functions with jumps, calls, sums or callbacks by pointers: the registers' values, as far as
+ * they decide the targets. It changes a struct code_state by one decoded instruction at a time.
  *
  * A decoder names an upper bound of the effects. An instruction that it lacks is CODE_INVALID: the
  * function with it is undecodable, and calls everything.
@@ -101,7 +100,7 @@ enum part_use {
   CODE_ADD,      /* or plus `from` */
 };
 
-enum { CODE_NO_REGISTER = 255 };
+enum { CODE_REGISTERS = 32, CODE_NO_REGISTER = 255, CODE_ARGUMENTS = 6 };
 
 struct code_parts {
   uint64_t distance;
@@ -116,42 +115,63 @@ struct code_parts {
   bool is_load;
 };
 
-/* Values on machines with a link register: the value that the instruction puts into its register
- * `to`. From RESULT_COPY on, values are moved; the others are computed. */
-enum code_result {
-  RESULT_PART,   /* by `parts`, or computed of the registers that it reads */
-  RESULT_NUMBER, /* the same, but only in a file at a fixed address */
-  RESULT_WORD,   /* the same, or `first`, as a number of 32 bits with its sign */
-  RESULT_SUM,    /* `first`, plus `second` that is shifted */
-  RESULT_COPY,   /* `first` */
-  RESULT_EITHER, /* `first` or `second` */
-  RESULT_LOADED, /* from memory; or from the place on the stack in `stack`; */
-  RESULT_STACK,
-  RESULT_ANYWHERE, /* at any place on it; */
-  RESULT_ENTRY,    /* or at `first`, plus an index unless that is in it already */
+/* The value that an instruction puts into its destination; values.c follows it. Operands are
+ * registers, or one of enum value_operand. For example:
+ *
+ *   mov 8(%rsp), %rax            VALUE_COPY      to rax, first VALUE_MEMORY (base rsp, number 8)
+ *   sh1add a0, a1, a2            VALUE_ADDRESS   to a0; base a2, index a1, shift 1
+ *   stp x19, x20, [sp, #16]      VALUE_COPY      to VALUE_MEMORY (base sp, number 16), first x19,
+ *                                                second x20
+ *   movslq (%rax,%rcx,4), %rdx   VALUE_COPY      to rdx, first VALUE_MEMORY (base rax, index rcx,
+ *                                                shift 2), of 4 bytes with their sign
+ *
+ * The number is `target`; it may be another address relative to the instruction. */
+enum value_operation {
+  VALUE_COMPUTED,   /* something made of the registers that it reads: any other operation */
+  VALUE_COPY,       /* `first`; `second` is another register, with the next word in memory */
+  VALUE_EITHER,     /* `first` or `second` */
+  VALUE_SUM,        /* `first` plus `second`, */
+  VALUE_DIFFERENCE, /* or less `second` */
+  VALUE_ADDRESS,    /* the base, the shifted index, and the number */
+  VALUE_BITS,       /* `first`, but 16 bits of it are the number's, at `parts.shift` */
+  VALUE_GO,         /* none: control goes to `first` */
+};
+
+enum value_operand {
+  VALUE_NUMBER = 252,
+  VALUE_MEMORY, /* at the base, plus the shifted index, plus the number */
+  VALUE_TOP,    /* the word that is pushed, or popped */
+};
+
+/* Where that memory is: at a distance from one of enum code_stack_base, or at an unresolved one */
+enum value_place {
+  VALUE_ON_STACK = 3, /* from the stack pointer, */
+  VALUE_BY_FRAME,     /* from the frame pointer, which may be another value, */
+  VALUE_ELSEWHERE,    /* or from another register */
 };
 
 struct code_values {
-  uint8_t result; /* enum code_result */
+  uint8_t operation; /* enum value_operation */
   uint8_t to, first, second;
-  uint8_t count; /* how many registers are loaded from the stack, or stored: `to`, then `second` */
-  uint8_t shift; /* of `second`, in bits */
-  uint8_t size;  /* of RESULT_ENTRY, in bytes; of RESULT_SUM, those that are extended */
-  bool is_indexed, is_extended, is_unsigned;
-  bool stores_anywhere; /* on the stack */
+  uint8_t base, index, shift; /* CODE_NO_REGISTER: without one */
+  uint8_t place;              /* enum value_place, or code_stack_base */
+  /* The bytes of `first` that count, or of the index, or of the sum without an index; a zero or
+   * their sign extends them. */
+  uint8_t part;
+  bool is_unsigned;
+  uint16_t size;  /* of memory that is stored, in bytes; 4: a register's upper half becomes 0 */
+  int32_t number; /* that is put into memory, or added to it */
 };
 
-/* Values on x86-64: the operands that they are moved between, or computed of (code_x86_64.h). */
-struct code_operands {
-  uint8_t operation;          /* enum x86_operation */
-  uint8_t to, from;           /* registers, X86_MEMORY, X86_NUMBER, or CODE_NO_REGISTER */
-  uint8_t base, index;        /* of the memory: registers, or CODE_NO_REGISTER */
-  uint8_t place;              /* enum x86_place: of the memory; */
-  uint8_t stack;              /* enum code_stack_base: its base */
-  bool is_scaled;             /* the index is */
-  uint32_t size, memory_size; /* in bytes: of the destination, and of the memory */
-  uint64_t number;            /* for memory; for a register, `target` has it */
-};
+/* Of an instruction that computes the value of a register. */
+static inline struct code_values code_computed(unsigned to, unsigned base) {
+  return (struct code_values){.to = (uint8_t)to,
+                              .first = CODE_NO_REGISTER,
+                              .second = CODE_NO_REGISTER,
+                              .base = (uint8_t)base,
+                              .index = CODE_NO_REGISTER,
+                              .part = 8};
+}
 
 enum { CODE_CONSTANTS = 3 };
 
@@ -177,7 +197,6 @@ struct code_instruction {
   struct code_stack stack;
   struct code_parts parts;
   struct code_values values;
-  struct code_operands operands;
 };
 
 /* Whether the distance of its part is a whole address, made from the instruction's own. */
@@ -185,11 +204,17 @@ static inline bool code_has_relative_part(const struct code_instruction *instruc
   return instruction->is_relative && instruction->parts.part != CODE_NO_PART;
 }
 
+/* Whether a register becomes a copy of another one. */
+static inline bool code_is_copy(const struct code_instruction *instruction) {
+  const struct code_values *values = &instruction->values;
+  return values->operation == VALUE_COPY && values->to < CODE_REGISTERS &&
+         values->first < CODE_REGISTERS && values->part == 8;
+}
+
 /* The value of a register. */
 enum code_value_kind {
   CODE_UNKNOWN,
   CODE_ADDRESS,  /* the constant `table` */
-  CODE_PLACE,    /* the address of some entry of `table` */
   CODE_ENTRY,    /* one of the entries of `table`, each of `size` bytes */
   CODE_TARGET,   /* `base` plus one of them, shifted */
   CODE_ARGUMENT, /* the function's argument number `table` */
@@ -209,8 +234,6 @@ struct code_value {
   bool is_uncertain; /* a sum's `table` is one of several addresses */
   uint64_t table, base;
 };
-
-enum { CODE_REGISTERS = 32, CODE_ARGUMENTS = 6 };
 
 /* What places on the stack, and variables, are counted from. */
 enum code_region {
@@ -259,8 +282,8 @@ struct code_state {
 
 /* Whether a value is an address of code, possibly a part of a sum. */
 bool code_is_code(const struct code_slots *slots, struct code_value value);
-/* Whether a value may have been computed by an instruction: sums, places, targets and short entries
- * always were. */
+/* Whether a value may have been computed by an instruction: sums, targets and short entries always
+ * were. */
 bool code_is_made(struct code_value value);
 /* The sum of an address, or of one of several, and something else. */
 struct code_value code_sum_of(struct code_value address);
@@ -289,6 +312,13 @@ void code_store_anywhere(struct code_state *state, struct code_value value);
  * address. */
 void code_store_elsewhere(struct code_state *state, struct code_value value);
 struct code_value code_load_anywhere(const struct code_state *state);
+
+struct code_architecture;
+/* Changes the state as a decoded instruction does, which may lack its reference and constants. Of a
+ * jump or call whose target is computed, *jump is the target. (values.c) */
+void code_follow(const struct code_architecture *architecture,
+                 const struct code_instruction *instruction, struct code_state *state,
+                 struct code_value *jump);
 
 /* A relocation's effect on a word. */
 enum code_relocation {
@@ -333,10 +363,6 @@ struct code_architecture {
    * CODE_INVALID, of length 1. */
   void (*decode)(const uint8_t *bytes, size_t size, uint64_t address,
                  struct code_instruction *instruction);
-  /* Changes the state as a decoded instruction does, which may lack its reference and constants. Of
-   * a jump or call whose target is computed, *jump is the target. */
-  void (*follow)(const struct code_instruction *instruction, struct code_state *state,
-                 struct code_value *jump);
 };
 
 /* The architecture of an ELF machine, or NULL. */

@@ -27,7 +27,6 @@
 #include <elf.h>
 
 enum {
-  RESULT = 0,
   FRAME = 29,
   LINK = 30,
   SP = 31,
@@ -39,7 +38,7 @@ enum {
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture,
  * 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
-static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0, CALL_CLOBBERS, RESULT, ZERO};
+static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
   return link_signed(link_field(word, low, width), width);
@@ -105,7 +104,6 @@ static void decode_exception(uint32_t word, struct code_instruction *instruction
 static void decode_address(uint32_t word, struct code_instruction *instruction) {
   const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
   instruction->is_relative = true;
-  instruction->values.first = instruction->values.second = 0;
   if (word >> 31 != 0)
     link_set_part(instruction, CODE_UPPER, to_of(word), CODE_NO_REGISTER,
                   (int64_t)((instruction->address & -(uint64_t)PAGE) + near * PAGE));
@@ -185,8 +183,7 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
 static void decode_move(uint32_t word, struct code_instruction *instruction) {
   if (other_of(word) == FRAME && to_of(word) != FRAME)
     link_set_address(&machine, &instruction->stack, FRAME, 0);
-  instruction->values.result = RESULT_COPY;
-  instruction->values.first = (uint8_t)other_of(word);
+  link_set_copy(instruction, other_of(word));
 }
 
 /* Arithmetic on pointers, possibly the stack's. */
@@ -198,30 +195,31 @@ static void decode_pointer(uint32_t word, struct code_instruction *instruction) 
 }
 
 /* ADD: the second register is shifted, or extended and shifted (UXTB, UXTH, UXTW, UXTX, SXTB ...);
- * with another kind of shift, it can't be an entry of a table. */
+ * with another kind of shift, it is computed. */
 static void decode_sum(uint32_t word, struct code_instruction *instruction) {
   struct code_values *values = &instruction->values;
+  const bool is_extended = flag(word, 21);
   instruction->is_sum = true;
-  values->result = RESULT_SUM;
-  values->is_extended = flag(word, 21);
-  values->is_unsigned = link_field(word, 13, 3) < 4;
-  values->size = (uint8_t)(1 << link_field(word, 13, 2));
-  values->shift = (uint8_t)link_field(word, 10, values->is_extended ? 3 : 6);
-  if (values->is_extended)
+  if (is_extended)
     decode_pointer(word, instruction);
   else if (link_field(word, 22, 2) != 0)
-    values->second = ZERO;
+    return;
+  values->operation = VALUE_ADDRESS;
+  values->index = (uint8_t)other_of(word);
+  values->shift = (uint8_t)link_field(word, 10, is_extended ? 3 : 6);
+  values->part = (uint8_t)(is_extended ? 1 << link_field(word, 13, 2) : 8);
+  values->is_unsigned = link_field(word, 13, 3) < 4;
 }
 
 static void decode_select(uint32_t word, struct code_instruction *instruction) {
-  (void)word;
-  instruction->values.result = RESULT_EITHER;
+  instruction->values.operation = VALUE_EITHER;
+  instruction->values.first = (uint8_t)from_of(word);
+  instruction->values.second = (uint8_t)other_of(word);
 }
 
 /* The signature of a pointer is made, checked or left out. */
 static void decode_signature(uint32_t word, struct code_instruction *instruction) {
-  instruction->values.result = RESULT_COPY;
-  instruction->values.first = (uint8_t)to_of(word);
+  link_set_copy(instruction, to_of(word));
 }
 
 /* ---- Loads and stores ---- */
@@ -230,6 +228,7 @@ static void decode_signature(uint32_t word, struct code_instruction *instruction
  * that. */
 static void set_memory(struct code_instruction *instruction, unsigned from, int32_t offset,
                        int32_t size, int32_t moves, bool is_read) {
+  instruction->target = (uint64_t)offset;
   if (from == SP)
     instruction->stack.growth = -moves;
   if (from != FRAME || moves == 0)
@@ -242,13 +241,6 @@ static void set_memory(struct code_instruction *instruction, unsigned from, int3
 static void set_saved(struct code_stack *stack, unsigned number, int32_t offset, bool is_load) {
   if (number != ZERO)
     link_set_saved(&machine, stack, number, offset, is_load);
-}
-
-/* The results of loads, besides entries of tables. */
-static void set_loaded(struct code_instruction *instruction) {
-  const struct code_stack *stack = &instruction->stack;
-  instruction->values.result =
-      stack->base != CODE_NO_BASE && stack->is_read ? RESULT_STACK : RESULT_LOADED;
 }
 
 static bool moves_base(unsigned mode) { return mode == 1 || mode == 3; } /* after, and before */
@@ -269,9 +261,9 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
   if (is_vector)
     return;
   *(is_load ? &parts->writes : &parts->reads) |= bit(first) | bit(second);
-  set_loaded(instruction);
+  link_set_value(instruction, first, is_load, (unsigned)bytes);
   instruction->values.second = (uint8_t)second;
-  instruction->values.count = 2;
+  instruction->values.is_unsigned = size == 0;
   if (size != 2 && !has_tag)
     return;
   set_saved(&instruction->stack, first, 0, is_load);
@@ -282,7 +274,6 @@ static void decode_pair(uint32_t word, struct code_instruction *instruction) {
 static void decode_single(uint32_t word, struct code_instruction *instruction) {
   enum { WHOLE = 3 };
   struct code_parts *parts = &instruction->parts;
-  struct code_values *values = &instruction->values;
   const bool is_vector = flag(word, 26), is_scaled = flag(word, 24);
   const unsigned operation = link_field(word, 22, 2), size = link_field(word, 30, 2);
   const unsigned scale = is_vector ? (operation >> 1) * 4 + size : size;
@@ -309,14 +300,10 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   if (from != SP && !moves && (is_load || is_vector || to != from))
     link_set_part(instruction, is_whole && is_load ? CODE_LOAD : CODE_ACCESS, is_vector ? ZERO : to,
                   from, distance);
-  if (is_vector)
+  if (is_vector || is_prefetch)
     return;
-  set_loaded(instruction);
-  values->count = 1;
-  values->size = (uint8_t)(1 << size);
-  values->is_unsigned = operation == 1;
-  if (values->result == RESULT_LOADED && is_load && is_scaled && distance == 0)
-    values->result = RESULT_ENTRY;
+  link_set_value(instruction, to, is_load, 1u << size);
+  instruction->values.is_unsigned = operation == 1;
 }
 
 /* With a register as distance. */
@@ -330,17 +317,15 @@ static void decode_indexed(uint32_t word, struct code_instruction *instruction) 
   const bool is_prefetch = !is_vector && size == WHOLE && operation == 2;
   const bool is_load = is_vector ? flag(word, 22) : operation != 0;
   instruction->may_store = !is_load;
-  values->stores_anywhere = is_stack && !is_load;
+  values->index = (uint8_t)other_of(word);
   if (from_of(word) == SP && !is_prefetch)
     link_set_address(&machine, &instruction->stack, SP, 0);
   if (is_vector || is_prefetch)
     return;
   *(is_load ? &parts->writes : &parts->reads) |= bit(to_of(word));
   parts->is_load = is_load && size == WHOLE && !is_stack;
-  values->result = !is_load ? RESULT_LOADED : is_stack ? RESULT_ANYWHERE : RESULT_ENTRY;
-  values->count = 1;
-  values->size = (uint8_t)(1 << size);
-  values->is_indexed = true;
+  link_set_value(instruction, to_of(word), is_load, 1u << size);
+  values->shift = (uint8_t)(flag(word, 12) ? size : 0);
   values->is_unsigned = operation == 1;
 }
 
@@ -353,7 +338,8 @@ static void decode_atomic(uint32_t word, struct code_instruction *instruction) {
   set_memory(instruction, from_of(word), 0, is_large ? LARGE : 8, 0, false);
   instruction->parts.may_write =
       is_large ? (uint32_t)UINT8_MAX << to_of(word) | bit(other_of(word)) : bit(to_of(word));
-  instruction->values.result = flag(word, 26) ? RESULT_PART : RESULT_LOADED;
+  if (!flag(word, 26))
+    link_set_value(instruction, to_of(word), true, 1u << link_field(word, 30, 2));
 }
 
 /* LDRAA, LDRAB, by signed pointers: with an index, they move it. */
@@ -361,7 +347,10 @@ static void decode_signed_load(uint32_t word, struct code_instruction *instructi
   if (from_of(word) == SP && link_field(word, 10, 2) == 3)
     instruction->stack.growth = CODE_STACK_LOST;
   instruction->parts.may_write = bit(from_of(word));
-  instruction->values.result = flag(word, 26) ? RESULT_PART : RESULT_LOADED;
+  instruction->target =
+      (uint64_t)link_signed(link_field(word, 22, 1) << 9 | link_field(word, 12, 9), 10) * 8;
+  if (!flag(word, 26))
+    link_set_value(instruction, to_of(word), true, 8);
 }
 
 /* A load of data near the code. */
@@ -370,11 +359,12 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
   const unsigned size = link_field(word, 30, 2);
   const bool loads = !flag(word, 26) && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
-  instruction->values = (struct code_values){.result = RESULT_LOADED, .to = (uint8_t)to_of(word)};
   instruction->is_relative = true;
   link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
                 loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
                 (int64_t)instruction->address + signed_field(word, 5, 19) * 4);
+  if (loads)
+    link_set_value(instruction, to_of(word), true, size == WORD64 ? 8 : 4);
 }
 
 /* Of several vectors or elements; they may advance the address by the size of these. */
@@ -423,7 +413,7 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
       instruction->stack.growth = CODE_STACK_LOST;
   }
   if (!is_vector)
-    set_loaded(instruction);
+    link_set_value(instruction, to_of(word), true, 8);
 }
 
 /* ---- Vectors ---- */
@@ -585,17 +575,10 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->address = address;
   instruction->parts.reads = registers(word, rows[i].reads);
   instruction->parts.writes = registers(word, rows[i].writes);
-  instruction->values = (struct code_values){.to = (uint8_t)to_of(word),
-                                             .first = (uint8_t)from_of(word),
-                                             .second = (uint8_t)other_of(word)};
+  instruction->values = code_computed(to_of(word), from_of(word));
   if (rows[i].decode != NULL)
     rows[i].decode(word, instruction);
   link_finish(&machine, instruction);
-}
-
-static void follow(const struct code_instruction *instruction, struct code_state *state,
-                   struct code_value *jump) {
-  link_follow(&machine, instruction, state, jump);
 }
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};
@@ -618,7 +601,7 @@ const struct code_architecture code_aarch64 = {
     .highest = PAGE - 1,
     .stack_register = 31,
     .lost = CALL_CLOBBERS,
-    .result = RESULT,
+    .result = 0,
     .link_register = LINK,
     .in_sets = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
     .in_tables = {FRAME, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
@@ -626,5 +609,4 @@ const struct code_architecture code_aarch64 = {
     .relocations = relocations,
     .arguments = arguments,
     .decode = decode,
-    .follow = follow,
 };

@@ -9,15 +9,12 @@
 
 #include "tool/code/code.h"
 
-/* The numbers of registers, and a bit for each that a call may change. */
+/* The numbers of registers. */
 struct link_machine {
   uint8_t stack, frame, link;
   int8_t callers_frame; /* from `frame`: where the caller's is saved; the return address is above */
   uint8_t preserved;    /* calls preserve ten registers from that on, */
   uint32_t also;        /* and these: a bit for each, at most one */
-  uint32_t clobbers;
-  uint8_t result; /* of calls */
-  uint8_t zero;   /* it reads as 0 */
 };
 
 enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes */
@@ -34,6 +31,11 @@ static inline int64_t link_signed(uint32_t value, unsigned width) {
 
 /* The kind of base that the register is. */
 enum code_stack_base link_base(const struct link_machine *machine, unsigned number);
+
+/* Its register becomes a copy of another one, or of memory; a register is loaded, or stored. */
+void link_set_copy(struct code_instruction *instruction, unsigned from);
+void link_set_value(struct code_instruction *instruction, unsigned number, bool is_load,
+                    unsigned size);
 
 void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target);
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
@@ -67,10 +69,5 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
 /* Completes the stack pointer's, frame pointer's and link register's effects by the registers in
  * `parts`. */
 void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
-
-/* Changes the state as a decoded instruction does (struct code_values); of a jump or call whose
- * target is computed, *jump is the target. */
-void link_follow(const struct link_machine *machine, const struct code_instruction *instruction,
-                 struct code_state *state, struct code_value *jump);
 
 #endif

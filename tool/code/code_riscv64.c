@@ -40,8 +40,7 @@ enum {
 /* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register
  * Convention"). */
 enum { CALL_CLOBBERS = (int)0xf003fce2 };
-static const struct link_machine machine = {
-    SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9, (uint32_t)CALL_CLOBBERS, A0, ZERO};
+static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9};
 
 /* Bits 2 to 6 of a long instruction. */
 enum operation {
@@ -323,15 +322,14 @@ static void decode_registers(struct code_instruction *instruction, const struct 
   const uint8_t shift = fields->function == SUM ? 0 : fields->function / 2; /* of the first */
   if (is_sum && (fields->first == ZERO || (fields->second == ZERO && shift == 0))) {
     link_set_sum(&machine, &instruction->stack, fields->to, fields->first | fields->second, 0);
-    instruction->values.result = RESULT_COPY;
-    instruction->values.first = fields->first | fields->second;
+    link_set_copy(instruction, fields->first | fields->second);
     return;
   }
   instruction->is_sum = is_sum;
-  instruction->values.result = is_sum ? RESULT_SUM : RESULT_PART;
-  if (is_sum && shift != 0) {
-    instruction->values.first = fields->second;
-    instruction->values.second = fields->first;
+  if (is_sum) {
+    instruction->values.operation = VALUE_ADDRESS;
+    instruction->values.base = fields->second;
+    instruction->values.index = fields->first;
     instruction->values.shift = shift;
   }
   if (fields->to != SP)
@@ -354,6 +352,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   struct code_stack *stack = &instruction->stack;
   struct code_parts *parts = &instruction->parts;
   instruction->may_store = !is_load;
+  instruction->target = (uint64_t)fields->constant;
   if (!is_general && fields->is_vector) {
     parts->reads |= bit(fields->second); /* a distance */
     link_set_anywhere(&machine, stack, fields->first, is_load);
@@ -371,15 +370,10 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
     link_set_saved(&machine, stack, value, 0, is_load);
+  instruction->values.base = fields->first;
+  instruction->values.is_unsigned = fields->function >= 4;
   if (is_general)
-    instruction->values = (struct code_values){.result = !is_load                    ? RESULT_LOADED
-                                                         : is_whole && !is_elsewhere ? RESULT_STACK
-                                                                                     : RESULT_ENTRY,
-                                               .to = (uint8_t)value,
-                                               .first = fields->first,
-                                               .count = 1,
-                                               .size = (uint8_t)(1 << (fields->function & 3)),
-                                               .is_unsigned = fields->function >= 4};
+    link_set_value(instruction, value, is_load, 1u << (fields->function & 3));
 }
 
 /* At an address without a distance; of pairs of registers, too (AMOCAS.Q). */
@@ -387,7 +381,7 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
   const unsigned more = fields->function > DOUBLE;
   instruction->parts.reads |= bit(fields->second | more);
   instruction->parts.writes |= bit(fields->to | more);
-  instruction->values.result = RESULT_LOADED;
+  link_set_value(instruction, fields->to, true, 1u << (fields->function & 3));
   instruction->may_store = true;
   link_set_memory(&machine, &instruction->stack, fields->first, 0, 1 << (fields->function & 7),
                   false);
@@ -458,10 +452,9 @@ static void decode_add(struct code_instruction *instruction, const struct fields
     if (has_part)
       set_part(instruction, CODE_LOWER, fields, fields->constant);
     instruction->parts.is_constant |= is_word;
-    instruction->values.result = is_word                 ? (has_part ? RESULT_WORD : RESULT_PART)
-                                 : fields->constant == 0 ? RESULT_COPY
-                                 : fields->first == ZERO ? RESULT_NUMBER
-                                                         : RESULT_PART;
+    if (fields->constant == 0)
+      link_set_copy(instruction, fields->first);
+    instruction->values.part = is_word ? 4 : 8;
   } else if (fields->to == SP) {
     instruction->stack.growth = CODE_STACK_LOST;
   }
@@ -538,14 +531,9 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
       .may_be_call = length == 2 && (bytes[0] & 3) == 2 && bytes[1] >> 5 == 5,
       .parts.reads = registers(&fields, operations[fields.operation].reads),
       .parts.writes = registers(&fields, operations[fields.operation].writes),
-      .values = {.to = fields.to, .first = fields.first, .second = fields.second}};
+      .values = code_computed(fields.to, fields.first)};
   operations[fields.operation].decode(instruction, &fields);
   link_finish(&machine, instruction);
-}
-
-static void follow(const struct code_instruction *instruction, struct code_state *state,
-                   struct code_value *jump) {
-  link_follow(&machine, instruction, state, jump);
 }
 
 /* auipc gp, ...; addi gp, gp, ... */
@@ -595,5 +583,4 @@ const struct code_architecture code_riscv64 = {
     .relocations = relocations,
     .arguments = arguments,
     .decode = decode,
-    .follow = follow,
 };

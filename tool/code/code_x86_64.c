@@ -11,7 +11,7 @@
  * each instruction's effects on the stack are reported: the moves of rsp, and of rbp where one is
  * made of the other, and the words near them that are used.
  */
-#include "tool/code/code_x86_64.h"
+#include "tool/code/code.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -492,75 +492,74 @@ static uint32_t written_by(const struct operation *operation) {
   return written | (hidden & ~bit(RSP));
 }
 
-static enum x86_operation operation_of(const ZydisDecodedInstruction *raw) {
+static enum value_operation operation_of(const ZydisDecodedInstruction *raw) {
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
-    return X86_MOVE;
   case ZYDIS_MNEMONIC_MOVSXD:
-    return X86_EXTEND_WORD;
   case ZYDIS_MNEMONIC_MOVSX:
   case ZYDIS_MNEMONIC_MOVZX:
-    return X86_EXTEND;
-  case ZYDIS_MNEMONIC_CDQE:
-    return X86_EXTEND_RESULT;
-  case ZYDIS_MNEMONIC_XCHG:
-    return X86_EXCHANGE;
   case ZYDIS_MNEMONIC_PUSH:
-    return X86_PUSH;
   case ZYDIS_MNEMONIC_POP:
-    return X86_POP;
+    return VALUE_COPY;
   case ZYDIS_MNEMONIC_LEA:
-    return X86_ADDRESS;
+    return VALUE_ADDRESS;
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_ADC:
   case ZYDIS_MNEMONIC_XADD:
-    return X86_ADD;
+    return VALUE_SUM;
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_INC:
   case ZYDIS_MNEMONIC_DEC:
-    return X86_SUBTRACT;
+    return VALUE_DIFFERENCE;
   default:
-    return raw->meta.category == ZYDIS_CATEGORY_CMOV ? X86_CHOOSE : X86_COMPUTE;
+    return raw->meta.category == ZYDIS_CATEGORY_CMOV || raw->mnemonic == ZYDIS_MNEMONIC_XCHG
+               ? VALUE_EITHER
+               : VALUE_COMPUTED;
   }
 }
 
-/* The registers of a sum, and the destinations of it and of copies: `writes` are those that
- * certainly change. */
-static void set_registers(const struct operation *operation, enum x86_operation kind,
-                          uint32_t written, struct code_instruction *instruction) {
+static void set_copied_registers(const struct operation *operation, struct code_parts *parts) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const uint32_t to = bit(register_of(&operation->operands[0]));
-  struct code_parts *parts = &instruction->parts;
-  parts->may_write = written;
-  switch (kind) {
-  case X86_ADDRESS:
-    parts->reads = operation->address;
-    parts->writes = to;
-    instruction->is_sum = parts->reads != 0;
-    break;
-  case X86_MOVE:
+  switch (raw->mnemonic) {
+  case ZYDIS_MNEMONIC_MOV:
     parts->reads = bit(register_of(&operation->operands[1]));
     parts->writes = raw->operand_width >= 32 ? to : 0;
     parts->is_copy = parts->reads != 0 && parts->writes != 0;
     parts->is_load = operation->memory == &operation->operands[1] && raw->operand_width == 64 &&
                      !is_on_stack(operation);
     break;
-  case X86_EXTEND_WORD:
-  case X86_EXTEND:
-  case X86_POP:
-    parts->writes = to;
-    break;
-  case X86_PUSH:
+  case ZYDIS_MNEMONIC_PUSH:
     parts->reads = to;
     break;
-  case X86_ADD:
-  case X86_SUBTRACT:
-    parts->reads = operation->named;
+  default:
     parts->writes = to;
+    break;
+  }
+}
+
+/* The registers of a sum, and the destinations of it and of copies: `writes` are those that
+ * certainly change. */
+static void set_registers(const struct operation *operation, enum value_operation kind,
+                          uint32_t written, struct code_instruction *instruction) {
+  struct code_parts *parts = &instruction->parts;
+  parts->may_write = written;
+  switch (kind) {
+  case VALUE_COPY:
+    set_copied_registers(operation, parts);
+    break;
+  case VALUE_ADDRESS:
+    parts->reads = operation->address;
+    parts->writes = bit(register_of(&operation->operands[0]));
+    instruction->is_sum = parts->reads != 0;
+    break;
+  case VALUE_SUM:
+  case VALUE_DIFFERENCE:
+    parts->reads = operation->named;
+    parts->writes = bit(register_of(&operation->operands[0]));
     instruction->is_sum = true;
     break;
-  case X86_CHOOSE:
-  case X86_EXCHANGE:
+  case VALUE_EITHER:
     parts->reads = operation->named;
     parts->writes = written;
     parts->is_copy = true;
@@ -632,47 +631,41 @@ static uint8_t operand_of(const ZydisDecodedOperand *operand) {
   case ZYDIS_OPERAND_TYPE_REGISTER:
     return (uint8_t)register_of(operand); /* NONE: CODE_NO_REGISTER */
   case ZYDIS_OPERAND_TYPE_MEMORY:
-    return X86_MEMORY;
+    return VALUE_MEMORY;
   case ZYDIS_OPERAND_TYPE_IMMEDIATE:
-    return X86_NUMBER;
+    return VALUE_NUMBER;
   default:
     return CODE_NO_REGISTER;
   }
 }
 
-static enum x86_place place_of(const ZydisDecodedOperandMem *memory) {
+static uint8_t place_of(const ZydisDecodedOperandMem *memory) {
   const bool has_index = memory->index != ZYDIS_REGISTER_NONE;
   const int base = number_of(memory->base);
-  if (memory->segment == ZYDIS_REGISTER_FS || memory->segment == ZYDIS_REGISTER_GS)
-    return X86_OF_THREAD;
-  if (base_of(base) != CODE_NO_BASE)
-    return has_index ? X86_ON_STACK : X86_AT_PLACE;
-  return base == NONE && !has_index ? X86_AT_PLACE : X86_ELSEWHERE;
+  if (has_index)
+    return base == RSP ? VALUE_ON_STACK : base == RBP ? VALUE_BY_FRAME : VALUE_ELSEWHERE;
+  return base == NONE || base_of(base) != CODE_NO_BASE ? (uint8_t)base_of(base) : VALUE_ELSEWHERE;
 }
 
-static void set_memory_operand(const ZydisDecodedOperand *memory, struct code_operands *operands) {
-  operands->place = (uint8_t)place_of(&memory->mem);
-  operands->base = (uint8_t)number_of(memory->mem.base);
-  operands->index = (uint8_t)number_of(memory->mem.index);
-  operands->stack = (uint8_t)base_of(number_of(memory->mem.base));
-  operands->is_scaled = memory->mem.scale > 1;
-  operands->memory_size = memory->size / 8;
+/* Memory of a segment is elsewhere. */
+static void set_memory_operand(const ZydisDecodedOperandMem *memory, struct code_values *values) {
+  values->place = VALUE_ELSEWHERE;
+  if (values->operation != VALUE_ADDRESS &&
+      (memory->segment == ZYDIS_REGISTER_FS || memory->segment == ZYDIS_REGISTER_GS))
+    return;
+  values->place = place_of(memory);
+  values->base = (uint8_t)number_of(memory->base);
+  values->index = (uint8_t)number_of(memory->index);
+  values->shift = memory->scale > 1 ? (uint8_t)__builtin_ctz(memory->scale) : 0;
 }
 
-/* The operand that an instruction's value is made of, or NULL. */
+/* The operand that an instruction's value is made of, besides the destination; or NULL. */
 static const ZydisDecodedOperand *source_of(const struct operation *operation,
-                                            enum x86_operation kind) {
-  switch (kind) {
-  case X86_COMPUTE:
-  case X86_EXTEND_RESULT:
-  case X86_POP:
+                                            enum value_operation kind) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  if (kind == VALUE_COMPUTED || raw->mnemonic == ZYDIS_MNEMONIC_POP)
     return NULL;
-  case X86_PUSH:
-  case X86_GO:
-    return &operation->operands[0];
-  default:
-    return &operation->operands[1];
-  }
+  return &operation->operands[raw->operand_count_visible > 1 ? 1 : 0];
 }
 
 /* The number that an instruction moves, or adds; it may be subtracted. */
@@ -682,29 +675,53 @@ static uint64_t number_in(ZydisMnemonic mnemonic, const ZydisDecodedOperand *sou
                                           : source->imm.value.u;
 }
 
-static void set_values(const struct operation *operation, enum x86_operation kind, uint64_t next,
+/* The operands' sizes. A part of a register is computed of the rest, too. */
+static void set_sizes(const struct operation *operation, const ZydisDecodedOperand *source,
+                      struct code_values *values) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const bool is_push = raw->mnemonic == ZYDIS_MNEMONIC_PUSH;
+  const bool is_number = source == NULL || values->second == VALUE_NUMBER ||
+                         values->first == VALUE_NUMBER || values->operation == VALUE_ADDRESS;
+  values->size = (uint16_t)((is_push ? raw->operand_width : operation->operands[0].size) / 8);
+  values->part = (uint8_t)(is_number ? values->size : source->size / 8);
+  if (values->index != CODE_NO_REGISTER && values->operation == VALUE_ADDRESS)
+    values->part = WORD;
+  values->is_unsigned = values->part < WORD && raw->mnemonic != ZYDIS_MNEMONIC_MOVSX &&
+                        raw->mnemonic != ZYDIS_MNEMONIC_MOVSXD;
+  if (values->size < 4 && values->to < CODE_REGISTERS)
+    values->operation = VALUE_COMPUTED;
+}
+
+static void set_values(const struct operation *operation, enum value_operation kind, uint64_t next,
                        struct code_instruction *instruction) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const ZydisDecodedOperand *source = source_of(operation, kind);
-  struct code_operands *operands = &instruction->operands;
-  operands->operation = (uint8_t)kind;
-  if (raw->operand_count_visible > 0) {
-    operands->size = operation->operands[0].size / 8;
-    operands->to =
-        is_written(&operation->operands[0]) ? operand_of(&operation->operands[0]) : operands->to;
-  }
-  if (raw->mnemonic == ZYDIS_MNEMONIC_INC || raw->mnemonic == ZYDIS_MNEMONIC_DEC)
-    operands->from = X86_NUMBER;
-  else if (source != NULL)
-    operands->from = operand_of(source);
-  if (operands->to == X86_MEMORY || operands->from == X86_MEMORY) {
-    set_memory_operand(operation->memory, operands);
+  const bool has_two = kind == VALUE_SUM || kind == VALUE_DIFFERENCE || kind == VALUE_EITHER;
+  const bool is_step = raw->mnemonic == ZYDIS_MNEMONIC_INC || raw->mnemonic == ZYDIS_MNEMONIC_DEC;
+  struct code_values *values = &instruction->values;
+  uint8_t *from = has_two ? &values->second : &values->first;
+  values->operation = (uint8_t)kind;
+  if (raw->operand_count_visible > 0 && is_written(&operation->operands[0]))
+    values->to = operand_of(&operation->operands[0]);
+  if (has_two)
+    values->first = values->to;
+  if (source != NULL)
+    *from = is_step ? VALUE_NUMBER : operand_of(source);
+  if (values->to == VALUE_MEMORY || *from == VALUE_MEMORY) {
+    set_memory_operand(&operation->memory->mem, values);
     instruction->target =
         (is_relative(operation) ? next : 0) + (uint64_t)operation->memory->mem.disp.value;
   }
-  if (operands->from == X86_NUMBER)
-    *(operands->to == X86_MEMORY ? &operands->number : &instruction->target) =
-        number_in(raw->mnemonic, source);
+  if (*from == VALUE_NUMBER && values->to == VALUE_MEMORY)
+    values->number = (int32_t)number_in(raw->mnemonic, source);
+  else if (*from == VALUE_NUMBER)
+    instruction->target = number_in(raw->mnemonic, source);
+  if (raw->operand_count_visible > 0)
+    set_sizes(operation, source, values);
+  if (raw->mnemonic == ZYDIS_MNEMONIC_PUSH)
+    values->to = VALUE_TOP;
+  else if (raw->mnemonic == ZYDIS_MNEMONIC_POP && values->operation == VALUE_COPY)
+    values->first = VALUE_TOP;
 }
 
 /* Direct jumps change no registers, except for those that count in rcx, and a transaction's
@@ -734,7 +751,7 @@ static void set_direct(const ZydisDecodedInstruction *raw, uint64_t next,
 static void set_computed(const struct operation *operation, uint64_t next,
                          struct code_instruction *instruction) {
   const int by = register_of(&operation->operands[0]);
-  set_values(operation, X86_GO, next, instruction);
+  set_values(operation, VALUE_GO, next, instruction);
   instruction->target_kind = CODE_SLOT;
   if (fixed_operand(operation, next, &instruction->target))
     return;
@@ -750,7 +767,7 @@ static void set_other(const struct operation *operation, uint64_t next,
                       struct code_instruction *instruction) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const uint32_t written = written_by(operation);
-  const enum x86_operation kind = operation_of(raw);
+  const enum value_operation kind = operation_of(raw);
   instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   set_registers(operation, kind, written, instruction);
   instruction->stack.loses_frame = (written & bit(RBP)) != 0;
@@ -763,6 +780,12 @@ static void set_other(const struct operation *operation, uint64_t next,
   instruction->may_store = may_store(operation);
   set_references(operation, next, instruction);
   set_values(operation, kind, next, instruction);
+  if (raw->mnemonic != ZYDIS_MNEMONIC_CDQE)
+    return;
+  instruction->values.operation = VALUE_COPY;
+  instruction->values.to = instruction->values.first = RAX;
+  instruction->values.part = 4;
+  instruction->values.size = WORD;
 }
 
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
@@ -772,7 +795,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   *instruction = (struct code_instruction){
       .length = 1,
       .kind = CODE_INVALID,
-      .operands = {.to = CODE_NO_REGISTER, .from = CODE_NO_REGISTER},
+      .values = code_computed(CODE_NO_REGISTER, CODE_NO_REGISTER),
   };
   if (!decode_operation(&operation, bytes, size))
     return;
@@ -836,5 +859,4 @@ const struct code_architecture code_x86_64 = {
     .relocations = relocations,
     .arguments = arguments,
     .decode = decode,
-    .follow = x86_follow,
 };

@@ -62,10 +62,11 @@ static size_t hash(uint64_t bytes, unsigned bits) {
 static size_t weak_hash(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   const struct code_parts *parts = &instruction->parts;
-  const struct code_operands *operands = &instruction->operands;
+  const struct code_values *values = &instruction->values;
   const uint64_t registers = parts->reads | (uint64_t)(parts->writes | parts->may_write) << 32;
-  const uint64_t named = operands->base ^ (uint64_t)operands->to << 8 ^
-                         (uint64_t)operands->from << 16 ^ (uint64_t)operands->operation << 24;
+  const uint64_t named = values->base ^ (uint64_t)values->to << 8 ^
+                         (uint64_t)(values->first ^ values->second) << 16 ^
+                         (uint64_t)values->operation << 24;
   const uint64_t others = named << 16 ^ (uint64_t)instruction->length << 8 ^
                           (uint32_t)stack->offset ^ (uint64_t)stack->changes << 40;
   return hash(registers ^ others ^ parts->distance ^ (uint64_t)instruction->kind << 56,

@@ -161,7 +161,7 @@ static bool copies_link(struct state *state, const struct code_architecture *arc
   const struct code_values *values = &instruction->values;
   const uint32_t link = (uint32_t)1 << architecture->link_register;
   const uint32_t from = instruction->parts.reads, to = instruction->parts.writes;
-  const bool is_copy = instruction->kind == CODE_OTHER && values->result == RESULT_COPY &&
+  const bool is_copy = instruction->kind == CODE_OTHER && code_is_copy(instruction) &&
                        from == (uint32_t)1 << values->first && to == (uint32_t)1 << values->to;
   const bool is_own = (state->own & KEPT_LINK_BIT) != 0;
   const bool has_copy = is_copy && (from == link ? is_own : (state->link_copies & from) != 0);
@@ -225,8 +225,8 @@ static bool reads_frame(const struct state *state, const struct code_stack *stac
 static bool is_apart(const struct code_architecture *architecture,
                      const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
-  const bool keeps_link = stack->link == CODE_LINK_KEPT && !stack->reads_link &&
-                          instruction->values.result != RESULT_COPY;
+  const bool keeps_link =
+      stack->link == CODE_LINK_KEPT && !stack->reads_link && !code_is_copy(instruction);
   return stack->base == CODE_NO_BASE && stack->copy == CODE_NO_BASE && stack->growth == 0 &&
          stack->handed == CODE_NO_BASE && !stack->loses_frame && instruction->kind != CODE_CALL &&
          (keeps_link || !architecture->has_link);

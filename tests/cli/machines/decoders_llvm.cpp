@@ -31,7 +31,7 @@
 #include <vector>
 
 extern "C" {
-#include "tool/code/code_x86_64.h"
+#include "tool/code/code.h"
 }
 
 namespace {
@@ -191,7 +191,7 @@ std::string difference_of(const Tables &tables, const code_instruction &own,
   if ((written & ~may & ~stack) != 0)
     difference += " misses a register";
   /* (On x86-64, LLVM leaves out registers that some string instructions and system calls change.) */
-  const bool is_exact = own.operands.operation != X86_COMPUTE;
+  const bool is_exact = own.values.operation != VALUE_COMPUTED;
   if (((machine.number != EM_X86_64 ? own.parts.writes : is_exact ? may : 0) & ~written) != 0)
     difference += " has a register too many";
   if (machine.preserved != 0 && changed != (written & machine.preserved))

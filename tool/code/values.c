@@ -1,0 +1,377 @@
+/* values.c - follows the values that instructions move, and the addresses that they make, through
+ * registers and the stack: see struct code_values.
+ *
+ * Compilers make `switch` out of sequences like these, with other instructions between them, and
+ * without optimisation with a few more moves (the machines' files have theirs):
+ *
+ *     lea    table(%rip), %base              lea    table(%rip), %base
+ *     movslq (%base,%index,4), %target       jmp    *(%base,%index,8)
+ *     add    %base, %target
+ *     jmp    *%target
+ *
+ * So a table's address, its entry, and an entry plus an address are followed. Sums of an address of
+ * code and something else, and all other computed values, may be any address.
+ */
+#include "tool/code/code.h"
+
+enum { WORD = 8, HALF = 4 }; /* bytes: a register, and the part whose change clears the rest */
+
+static const struct code_value unknown = {.kind = CODE_UNKNOWN};
+
+static struct code_value address_of(uint64_t address) {
+  return (struct code_value){.kind = CODE_ADDRESS, .table = address};
+}
+
+/* Whether numbers in instructions may be addresses. */
+static bool has_numbers(const struct code_state *state) {
+  return state->slots == NULL || state->slots->is_fixed;
+}
+
+/* Of other operands than registers it's unresolved. */
+static struct code_value value_of(const struct code_state *state, uint8_t number) {
+  return number < CODE_REGISTERS ? state->registers[number] : unknown;
+}
+
+/* A part of a value, extended: of a small address, and of an entry, it may be all. */
+static struct code_value extend(struct code_value value, const struct code_values *values) {
+  const bool keeps_sign = value.is_unsigned || !values->is_unsigned;
+  if (values->part == WORD)
+    return value;
+  if (value.kind == CODE_ENTRY && value.size == values->part) {
+    value.is_unsigned = values->is_unsigned;
+    return value;
+  }
+  if (value.kind == CODE_ENTRY && value.size < values->part && keeps_sign)
+    return value;
+  if (value.kind == CODE_ADDRESS && values->part == HALF)
+    return address_of(values->is_unsigned ? (uint32_t)value.table
+                                          : (uint64_t)(int64_t)(int32_t)value.table);
+  if ((value.kind == CODE_HELD || value.kind == CODE_SUM) && values->part == HALF &&
+      value.table <= INT32_MAX)
+    return value;
+  const bool is_half = values->part == HALF && values->is_unsigned;
+  return (struct code_value){.is_made = code_is_made(value) || !is_half};
+}
+
+/* ---- Memory ---- */
+
+static int32_t first_word(int32_t offset) { return offset & -WORD; }
+
+/* An entry of the table in memory; with an index, or an address that has one in it already. */
+static struct code_value entry_of(const struct code_instruction *instruction,
+                                  const struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  const struct code_value base = value_of(state, values->base);
+  const struct code_value index = value_of(state, values->index);
+  const bool has_index = values->index != CODE_NO_REGISTER;
+  const bool is_indexed = base.kind == CODE_SUM && !base.is_uncertain;
+  const bool is_short = values->size == HALF && values->part < HALF && !values->is_unsigned;
+  struct code_value entry = {.kind = CODE_ENTRY,
+                             .table = instruction->target,
+                             .size = values->part,
+                             .is_unsigned = values->is_unsigned};
+  if (has_index ? base.kind == CODE_ADDRESS : is_indexed)
+    entry.table += base.table;
+  else if (has_index && index.kind == CODE_ADDRESS && values->shift == 0)
+    entry.table += index.table; /* GCC without optimisation swaps the two */
+  else if (!has_index || values->base != CODE_NO_REGISTER)
+    return unknown;
+  return values->part <= WORD && !is_short ? entry : unknown;
+}
+
+/* Whether a register has an address elsewhere than on the stack. */
+static bool is_elsewhere(const struct code_state *state, uint8_t number) {
+  const struct code_value address = value_of(state, number);
+  return !has_numbers(state) && (address.kind == CODE_ADDRESS || address.kind == CODE_SUM);
+}
+
+/* The value in memory, `more` bytes further on: a word that instructions store to, too, or a part of
+ * one; or an entry. */
+static struct code_value load(const struct code_instruction *instruction,
+                              const struct code_state *state, int32_t more) {
+  const struct code_values *values = &instruction->values;
+  const int32_t at = first_word((int32_t)instruction->target + more);
+  if (values->place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
+    return more == 0 ? entry_of(instruction, state) : unknown;
+  struct code_value kept = values->place >= VALUE_ON_STACK ? code_load_anywhere(state)
+                                                           : code_load(state, values->place, at);
+  if (values->part != WORD)
+    kept = (struct code_value){.is_made = kept.is_made};
+  return kept.kind != CODE_UNKNOWN || kept.is_made || more != 0 ? kept
+                                                                : entry_of(instruction, state);
+}
+
+/* Stores `size` bytes of a value at a distance from one of the two pointers, or at a fixed address:
+ * of a part of a word, it only matters whether it is computed. */
+static void store_words(struct code_state *state, enum code_stack_base base, int32_t from,
+                        int64_t size, struct code_value value) {
+  if (size < WORD || from != first_word(from))
+    value = (struct code_value){.is_made = code_is_made(value)};
+  for (int64_t at = first_word(from); at < from + size; at += WORD)
+    code_store(state, base, (int32_t)at, value);
+}
+
+static void store_unresolved(struct code_state *state, enum value_place place,
+                             struct code_value value) {
+  if (place != VALUE_ELSEWHERE)
+    code_store_anywhere(state, value);
+  if (place != VALUE_ON_STACK)
+    code_store_elsewhere(state, value);
+}
+
+static void store(const struct code_instruction *instruction, struct code_state *state,
+                  struct code_value value, int32_t more) {
+  const struct code_values *values = &instruction->values;
+  const int32_t at = (int32_t)instruction->target + more;
+  value.is_made |= values->size < HALF; /* with the rest of a word */
+  if (values->place >= VALUE_ON_STACK)
+    store_unresolved(state, values->place, value);
+  else
+    store_words(state, values->place, at, values->size, value);
+}
+
+static bool stores_on_stack(const struct code_stack *stack) {
+  return stack->base != CODE_NO_BASE && !stack->is_read && !stack->is_address;
+}
+
+/* Stores a computed value in memory that isn't the destination. */
+static void store_unnamed(const struct code_instruction *instruction, struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  struct code_value made = code_sum(state, instruction->parts.reads);
+  made.is_made = true;
+  const enum value_place place = instruction->values.place;
+  if (place < VALUE_ON_STACK && stores_on_stack(stack))
+    store_words(state, stack->base, (int32_t)instruction->target, stack->size, made);
+  else
+    store_unresolved(state, place < VALUE_ON_STACK ? VALUE_ELSEWHERE : place, made);
+}
+
+/* ---- Results ---- */
+
+static uint64_t number_of(const struct code_instruction *instruction) {
+  return instruction->values.to == VALUE_MEMORY ? (uint64_t)instruction->values.number
+                                                : instruction->target;
+}
+
+static struct code_value number_in(const struct code_instruction *instruction,
+                                   const struct code_state *state) {
+  const bool is_relative = instruction->is_relative && instruction->values.to != VALUE_MEMORY;
+  struct code_value number = address_of(number_of(instruction));
+  number.is_upper = instruction->parts.part == CODE_UPPER;
+  return is_relative || has_numbers(state) ? number : unknown;
+}
+
+static struct code_value operand_of(const struct code_instruction *instruction,
+                                    const struct code_state *state, uint8_t operand) {
+  switch (operand) {
+  case VALUE_NUMBER:
+    return number_in(instruction, state);
+  case VALUE_MEMORY:
+    return load(instruction, state, 0);
+  case VALUE_TOP:
+    return code_load(state, CODE_STACK_POINTER, 0);
+  default:
+    return value_of(state, operand);
+  }
+}
+
+/* The sum of two values, the second one shifted, and a number: a table's entry and an address make a
+ * target. */
+static struct code_value sum_of(const struct code_state *state, const struct code_values *values,
+                                struct code_value a, struct code_value b, uint64_t number) {
+  const bool a_is_code = code_is_code(state->slots, a), b_is_code = code_is_code(state->slots, b);
+  const bool is_first = a_is_code || (a.kind == CODE_ADDRESS && !b_is_code);
+  const struct code_value address = is_first ? a : b, entry = is_first ? b : a;
+  const uint8_t shift = values->operation == VALUE_ADDRESS ? values->shift : 0;
+  const bool is_shifted = !is_first && shift != 0;
+  if (!a_is_code && !b_is_code && (address.kind != CODE_ADDRESS || is_shifted))
+    return unknown;
+  if (address.kind == CODE_ADDRESS && entry.kind == CODE_ENTRY && entry.size < WORD &&
+      !is_shifted && values->size != HALF)
+    return (struct code_value){.kind = CODE_TARGET,
+                               .table = entry.table,
+                               .base = address.table + number,
+                               .size = entry.size,
+                               .shift = shift,
+                               .is_unsigned = entry.is_unsigned};
+  struct code_value sum = code_sum_of(address);
+  sum.table += a_is_code || b_is_code ? 0 : number;
+  sum.is_uncertain |= a_is_code && b_is_code;
+  return sum;
+}
+
+/* A value plus a number, which may be an address, too. */
+static struct code_value plus(struct code_state *state, const struct code_values *values,
+                              struct code_value from, uint64_t number) {
+  if (from.kind != CODE_ADDRESS)
+    return sum_of(state, values, from, has_numbers(state) ? address_of(number) : unknown, 0);
+  const struct code_value sum = extend(address_of(from.table + number), values);
+  state->made = sum.table;
+  return sum;
+}
+
+static struct code_value address_in(const struct code_instruction *instruction,
+                                    struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  const uint64_t number = instruction->target;
+  const struct code_value base = value_of(state, values->base);
+  const struct code_value index = extend(value_of(state, values->index), values);
+  if (values->base == CODE_NO_REGISTER && values->index == CODE_NO_REGISTER)
+    return number_in(instruction, state);
+  if (values->index == CODE_NO_REGISTER)
+    return plus(state, values, base, number);
+  const struct code_value sum = sum_of(state, values, base, index, number);
+  const bool may_be_number = sum.kind == CODE_UNKNOWN && number != 0;
+  return may_be_number ? plus(state, values, unknown, number) : sum;
+}
+
+/* A difference of addresses of code is a distance. */
+static struct code_value difference_of(const struct code_state *state, struct code_value a,
+                                       struct code_value b) {
+  const bool is_sum = code_is_code(state->slots, a) && !code_is_code(state->slots, b);
+  return is_sum ? code_sum_of(a) : unknown;
+}
+
+static struct code_value bits_of(const struct code_instruction *instruction,
+                                 struct code_value from) {
+  const uint64_t mask = (uint64_t)UINT16_MAX << instruction->parts.shift;
+  return from.kind == CODE_ADDRESS ? address_of((from.table & ~mask) | instruction->target)
+                                   : unknown;
+}
+
+static struct code_value copy_of(const struct code_instruction *instruction,
+                                 struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  struct code_value first = operand_of(instruction, state, values->first);
+  if (values->first == VALUE_MEMORY && instruction->is_relative)
+    return values->part == WORD && first.kind == CODE_UNKNOWN && !first.is_made
+               ? (struct code_value){.kind = CODE_WORD, .table = instruction->target}
+               : first;
+  if (values->first == VALUE_MEMORY || values->first == VALUE_TOP)
+    return first;
+  if (values->first < CODE_REGISTERS)
+    first.is_upper = false;
+  if (instruction->parts.part == CODE_LOWER && first.kind == CODE_ADDRESS)
+    state->made = first.table;
+  return extend(first, values);
+}
+
+/* The sum that an instruction may make of an address of code in a register. */
+static struct code_value computed_of(const struct code_instruction *instruction,
+                                     const struct code_state *state) {
+  const uint8_t part = instruction->parts.part;
+  const bool uses_memory = part == CODE_LOAD || part == CODE_ACCESS || instruction->stack.size != 0;
+  return instruction->kind == CODE_OTHER && !uses_memory ? code_sum(state, instruction->parts.reads)
+                                                         : unknown;
+}
+
+static struct code_value result_of(const struct code_instruction *instruction,
+                                   struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  const enum value_operation operation = values->operation;
+  if (operation == VALUE_COMPUTED)
+    return computed_of(instruction, state);
+  if (operation == VALUE_COPY)
+    return copy_of(instruction, state);
+  if (operation == VALUE_ADDRESS)
+    return address_in(instruction, state);
+  const uint64_t number = number_of(instruction);
+  const bool has_number = values->second == VALUE_NUMBER;
+  const struct code_value first = operand_of(instruction, state, values->first);
+  const struct code_value second = operand_of(instruction, state, values->second);
+  switch (operation) {
+  case VALUE_EITHER:
+    return code_either(state->slots, first, second);
+  case VALUE_SUM:
+    return has_number ? plus(state, values, first, number)
+                      : sum_of(state, values, first, second, 0);
+  case VALUE_DIFFERENCE:
+    return has_number ? plus(state, values, first, -number) : difference_of(state, first, second);
+  case VALUE_BITS:
+    return bits_of(instruction, first);
+  default:
+    return unknown;
+  }
+}
+
+/* ---- Following ---- */
+
+/* The value that one of the other registers gets. */
+static struct code_value other_value(const struct code_instruction *instruction,
+                                     const struct code_state *state, unsigned number,
+                                     struct code_value result) {
+  const struct code_values *values = &instruction->values;
+  const bool swaps = stores_on_stack(&instruction->stack) && number != values->base;
+  if (values->operation == VALUE_COPY && number == values->second)
+    return load(instruction, state, values->part);
+  if (values->operation == VALUE_EITHER)
+    return result;
+  struct code_value other = swaps ? code_load_anywhere(state) : unknown;
+  other.is_made |= instruction->kind != CODE_CALL;
+  return other;
+}
+
+/* Changes the registers: those that the instruction may or may not write to have one of two
+ * values. */
+static void write(const struct code_instruction *instruction, struct code_state *state,
+                  struct code_value result) {
+  const struct code_parts *parts = &instruction->parts;
+  const struct code_values *values = &instruction->values;
+  for (uint32_t left = parts->writes | parts->may_write; left != 0; left &= left - 1) {
+    const unsigned number = (unsigned)__builtin_ctz(left);
+    const bool is_result = number == values->to;
+    const bool is_sure = (parts->writes >> number & 1) != 0 || (is_result && values->size != 0);
+    const struct code_value written =
+        is_result ? result : other_value(instruction, state, number, result);
+    struct code_value *value = &state->registers[number];
+    *value = is_sure ? written : code_either(state->slots, *value, written);
+  }
+}
+
+/* Whether a new frame pointer points elsewhere than to the stack: it is loaded, or made of other
+ * registers while none has an address on the stack. */
+static bool points_elsewhere(const struct code_architecture *architecture,
+                             const struct code_instruction *instruction,
+                             const struct code_state *state) {
+  const struct code_values *values = &instruction->values;
+  const uint32_t reads = instruction->parts.reads;
+  const unsigned frame = architecture->in_sets[0];
+  const bool is_copy = values->operation == VALUE_COPY;
+  const bool is_of_others =
+      is_copy ? values->first != frame : reads != 0 && (reads >> frame & 1) == 0;
+  const bool has_address = state->slots != NULL && state->slots->has_address;
+  return (is_copy && values->first >= CODE_REGISTERS) || (!has_address && is_of_others);
+}
+
+void code_follow(const struct code_architecture *architecture,
+                 const struct code_instruction *instruction, struct code_state *state,
+                 struct code_value *jump) {
+  const struct code_values *values = &instruction->values;
+  *jump = unknown;
+  if (instruction->kind == CODE_INVALID) {
+    *state = (struct code_state){.slots = state->slots};
+    return;
+  }
+  if (values->operation == VALUE_GO)
+    *jump = operand_of(instruction, state, values->first);
+  struct code_value result = result_of(instruction, state);
+  const bool is_computed = values->operation != VALUE_COPY && values->operation != VALUE_EITHER &&
+                           instruction->kind != CODE_CALL && values->operation != VALUE_GO;
+  result.is_made |= is_computed && result.kind == CODE_UNKNOWN;
+  if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
+    state->summed = result;
+  if (values->to == VALUE_MEMORY)
+    store(instruction, state, result, 0);
+  else if (values->to == VALUE_TOP)
+    code_store(state, CODE_STACK_POINTER, -WORD, result);
+  else if (instruction->may_store)
+    store_unnamed(instruction, state);
+  if (values->to == VALUE_MEMORY && values->operation == VALUE_COPY &&
+      values->second != CODE_NO_REGISTER)
+    store(instruction, state, value_of(state, values->second), values->size);
+  if (instruction->kind == CODE_CALL)
+    code_call(state, architecture->lost, architecture->result, architecture->in_sets[0]);
+  write(instruction, state, result);
+  code_move_pointers(state, &instruction->stack,
+                     points_elsewhere(architecture, instruction, state));
+}
