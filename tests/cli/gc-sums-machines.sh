@@ -87,6 +87,9 @@ check_aarch64() {
     'st1d {z0.d}, p0, [x9]'; do
     check_called kept "given, and stored where another register points to: $way" "$given" "$extensions; $sum; add x9, sp, #8; $way; ldr x3, [sp, #8]; $back" -no-pie
   done
+  for way in 'add x9, sp, #8; ldr x3, [x9]' 'mov x9, sp; ldp x4, x3, [x9]' 'add x9, sp, #8; str x9, [sp, #16]; ldr x10, [sp, #16]; ldr x3, [x10]' 'mov x9, sp; ldr x3, [x9, x2]'; do
+    check_called kept "given, and loaded where another register points to: $way" "$given" "$sum; str x0, [sp, #8]; $way; $back"
+  done
   for way in 'b 2f; 3: sub sp, sp, #16; ldr x3, [sp, #24]; add sp, sp, #16; b 4f; 2: str x0, [sp, #8]; b 3b; 4:' 'mov x29, sp; str x0, [sp, #8]; ldr x3, [x29, #8]' \
     'add x29, sp, #16; stur x0, [x29, #-8]; ldr x3, [sp, #8]' 'str x0, [sp, #24]; add sp, sp, #16; ldr x3, [sp, #8]; sub sp, sp, #16' \
     'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16'; do
@@ -187,6 +190,9 @@ check_riscv64() {
   done
   for way in 'sd a0, 0(a2)' 'amoswap.d zero, a0, (a2)' 'fmv.d.x fa0, a0; fsd fa0, 0(a2)' 'vse64.v v0, (a2)'; do
     check_called kept "given, and stored where another register points to: $way" "$given" ".option arch, +v; $sum; addi a2, sp, 8; $way; ld a3, 8(sp); $back" -no-pie
+  done
+  for way in 'addi a2, sp, 8; ld a3, 0(a2)' 'mv a2, sp; ld a3, 8(a2)' 'addi a2, sp, 8; sd a2, 0(sp); ld a4, 0(sp); ld a3, 0(a4)' 'mv a2, sp; add a2, a2, a1; ld a3, -8(a2)'; do
+    check_called kept "given, and loaded where another register points to: $way" "$given" "$sum; sd a0, 8(sp); $way; $back"
   done
   for way in 'j 2f; 3: addi sp, sp, -16; ld a3, 24(sp); addi sp, sp, 16; j 4f; 2: sd a0, 8(sp); j 3b; 4:' 'addi s0, sp, 16; sd a0, 8(sp); ld a3, -8(s0)' \
     'mv s0, sp; sd a0, 8(s0); ld a3, 8(sp)' 'sd a0, 8(sp); addi sp, sp, 8; ld a3, 0(sp); addi sp, sp, -8' 'addi sp, sp, -16; sd a0, 0(sp); addi sp, sp, 16; ld a3, -16(sp)'; do

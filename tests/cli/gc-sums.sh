@@ -109,6 +109,13 @@ check_given kept 'add %rsi, %rdi; mov %rdi, %rax; shr $32, %rax; mov %edi, -8(%r
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp,%rcx,8); call *8(%rsp); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp); call *8(%rsp,%rcx,8); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; lea 8(%rsp), %rcx; mov %rdi, (%rcx); call *8(%rsp); add $24, %rsp; ret'
+for load in 'lea 8(%rsp), %rcx; call *(%rcx)' 'mov %rsp, %rcx; call *8(%rcx)' 'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rdx; mov (%rdx), %rax; call *%rax' \
+  'lea 24(%rsp), %rcx; sub $16, %rcx; call *(%rcx)' 'xor %ecx, %ecx; lea 8(%rsp), %rdx; call *(%rdx,%rcx,8)' 'mov %rsp, %rcx; test %rsi, %rsi; cmove %rdi, %rcx; call *8(%rcx)' \
+  'lea 8(%rsp), %rsi; lodsq; call *%rax' 'mov %rsp, %rbp; mov %rbp, %rcx; mov 8(%rcx), %rax; call *%rax'; do
+  check_given kept "push %rbp; sub \$32, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); $load; add \$32, %rsp; pop %rbp; ret"
+done
+check_given dropped 'sub $24, %rsp; add %rsi, %rsi; mov %rdi, 8(%rsp); lea 8(%rsp), %rcx; call *(%rcx); add $24, %rsp; ret'
+check_given dropped 'sub $24, %rsp; add %rdi, %rsi; mov %rsi, 8(%rsp); lea 8(%rsp), %rcx; mov %rcx, (%rdx); call *(%rdx); add $24, %rsp; ret'
 for store in mov and; do # also where all registers that it names are computed
   check_given kept "sub \$24, %rsp; add %rsi, %rdi; imul \$3, %rax, %rax; lea 8(%rsp), %rcx; $store %rdi, (%rcx); call *8(%rsp); add \$24, %rsp; ret"
 done

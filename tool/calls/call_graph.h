@@ -131,12 +131,13 @@ struct graph_function {
   bool is_called;         /* by an instruction that names it */
   bool is_mixed;          /* it shares registers or the stack with functions outside its group */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
-  uint8_t entered;    /* enum taken: how something at taken_at refers to a place in its middle */
-  bool has_label;     /* something refers to such a place (MARK_LABEL) */
-  bool returns_oddly; /* a return of it may go anywhere */
-  bool is_typed;      /* the frontend gives its type */
-  bool is_patched;    /* a place in it is to be filled in when the program runs */
-  uint8_t occasions;  /* enum leaf_occasion, a set: when it runs, having been registered */
+  uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
+  bool has_stack_address; /* it puts an address on the stack into a register, or into memory */
+  bool has_label;         /* something refers to such a place (MARK_LABEL) */
+  bool returns_oddly;     /* a return of it may go anywhere */
+  bool is_typed;          /* the frontend gives its type */
+  bool is_patched;        /* a place in it is to be filled in when the program runs */
+  uint8_t occasions;      /* enum leaf_occasion, a set: when it runs, having been registered */
 };
 
 /* A type of the frontend's, and the functions that have it. */

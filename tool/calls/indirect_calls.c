@@ -198,7 +198,8 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &builder->graph->calls[i];
     if (call->is_through ||
-        (call->kind == CALL_INDIRECT && (call->is_jump || is_entered || !call->is_loaded)))
+        (call->kind == CALL_INDIRECT &&
+         (call->is_jump || is_entered || function->has_stack_address || !call->is_loaded)))
       return true;
   }
   return false;

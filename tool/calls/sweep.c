@@ -401,6 +401,8 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   sweep->names_code = false;
   add_references(sweep, at, instruction);
   note_pointer(sweep, at, course, instruction, calls);
+  function->has_stack_address |=
+      instruction->stack.is_address || instruction->stack.handed != CODE_NO_BASE;
   function->uses_code |= follow_registers(sweep, course, instruction);
   course->last = instruction->kind;
   course->end = at + instruction->length;

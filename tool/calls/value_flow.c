@@ -112,7 +112,8 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
   flow->is_alone = is_alone;
   flow->names_label = false;
   flow->slots.count = 0;
-  flow->slots.made_count = !is_alone && graph->functions[number].is_mixed ? CODE_MADE_SLOTS + 1 : 0;
+  flow->slots.stacks.count = 0;
+  flow->slots.made.count = !is_alone && graph->functions[number].is_mixed ? CODE_PLACES + 1 : 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
   flow->named_count = 0;
@@ -205,10 +206,12 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
 }
 
 /* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
- * a resolved value, and one for each whose unresolved value may be computed; another word has the
- * stack pointer and the frame pointer. The resolved values follow, in the order of registers. */
+ * a resolved value, and one for each whose unresolved value may be computed; the next word has the
+ * stack pointer and the frame pointer, and another one a bit for each register that may have an
+ * address on the stack, unless it is resolved. The resolved values follow, in the order of
+ * registers. */
 enum {
-  HEAD_WORDS = 2,
+  HEAD_WORDS = 3,
   VALUE_WORDS = 3,
   VALUES_WORDS_MAX = HEAD_WORDS + CODE_REGISTERS * VALUE_WORDS
 };
@@ -226,9 +229,10 @@ struct values_writer {
   uint64_t count;
 };
 
-static void write_head(struct values_writer *writer, uint64_t bits, struct code_place stack,
-                       struct code_place frame) {
+static void write_head(struct values_writer *writer, uint64_t bits, uint64_t stacks,
+                       struct code_place stack, struct code_place frame) {
   writer->words[0] = bits;
+  writer->words[2] = stacks;
   writer->words[1] = pointer_bits(stack) | (uint64_t)pointer_bits(frame) << 32;
   writer->count = HEAD_WORDS;
 }
@@ -236,8 +240,9 @@ static void write_head(struct values_writer *writer, uint64_t bits, struct code_
 static void write_value(struct values_writer *writer, unsigned number,
                         const struct code_value *value) {
   uint64_t *words = writer->words + writer->count;
-  if (value->kind == CODE_UNKNOWN) {
+  if (value->kind == CODE_UNKNOWN || value->kind == CODE_STACK) {
     writer->words[0] |= (uint64_t)value->is_made << (CODE_REGISTERS + number);
+    writer->words[2] |= (uint64_t)(value->kind == CODE_STACK) << number;
     return;
   }
   writer->words[0] |= (uint64_t)1 << number;
@@ -250,14 +255,14 @@ static void write_value(struct values_writer *writer, unsigned number,
 }
 
 struct values_reader {
-  uint64_t bits;
+  uint64_t bits, stacks;
   struct code_place stack, frame;
   const uint64_t *words; /* the next resolved value's */
 };
 
 static struct values_reader read_values(const struct value_flow *flow, uint32_t values) {
   const uint64_t *words = intern_get(&flow->unit->states, values).words;
-  return (struct values_reader){words[0], pointer_from((uint32_t)words[1]),
+  return (struct values_reader){words[0], words[2], pointer_from((uint32_t)words[1]),
                                 pointer_from((uint32_t)(words[1] >> 32)), words + HEAD_WORDS};
 }
 
@@ -265,7 +270,9 @@ static struct values_reader read_values(const struct value_flow *flow, uint32_t 
 static struct code_value read_value(struct values_reader *reader, unsigned number) {
   const uint64_t *words = reader->words;
   if ((reader->bits >> number & 1) == 0)
-    return (struct code_value){.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0};
+    return (struct code_value){.kind =
+                                   (reader->stacks >> number & 1) != 0 ? CODE_STACK : CODE_UNKNOWN,
+                               .is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0};
   reader->words += VALUE_WORDS;
   return (struct code_value){.table = words[0],
                              .base = words[1],
@@ -281,7 +288,7 @@ static struct code_value read_value(struct values_reader *reader, unsigned numbe
 /* The number of a state's values. */
 static uint32_t number_of(struct value_flow *flow, const struct code_state *state) {
   struct values_writer writer;
-  write_head(&writer, 0, state->stack, state->frame);
+  write_head(&writer, 0, 0, state->stack, state->frame);
   for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
     write_value(&writer, i, &state->registers[i]);
   return intern_add(&flow->unit->states, writer.words, writer.count);
@@ -314,6 +321,7 @@ static uint32_t join_values(struct value_flow *flow, uint32_t known, uint32_t ot
   struct values_writer writer;
   const uint32_t resolved = (uint32_t)(one.bits | another.bits);
   write_head(&writer, (one.bits | another.bits) & (uint64_t)~resolved << CODE_REGISTERS,
+             (one.stacks | another.stacks) & ~resolved,
              join_pointers(one.stack, another.stack, REGION_ANYWHERE),
              join_pointers(one.frame, another.frame, REGION_FRAME));
   for (uint32_t left = resolved; left != 0; left &= left - 1) {

@@ -72,6 +72,10 @@ static struct code_place place_at(const struct code_state *state, enum code_stac
                                       : moved(state->frame, offset);
 }
 
+bool code_is_on_stack(const struct code_state *state, enum code_stack_base base) {
+  return base != CODE_NO_BASE && place_at(state, base, 0).region <= REGION_LATER;
+}
+
 /* Whether two places may be the same: on the stack, those of different regions may be. */
 static bool may_be_at(struct code_place a, struct code_place b) {
   const bool is_fixed = a.region == REGION_FIXED || b.region == REGION_FIXED;
@@ -88,21 +92,22 @@ static const struct code_slot *find_slot(const struct code_slots *slots, struct 
   return NULL;
 }
 
-/* Whether a computed value may be at a place. */
-static bool is_made_at(const struct code_slots *slots, struct code_place place,
-                       place_relation *is_same) {
-  bool is_made = slots->made_count > CODE_MADE_SLOTS;
-  for (uint32_t i = 0; i < slots->made_count && !is_made; i++)
-    is_made = is_same(slots->made[i], place);
-  return is_made;
+/* Whether one of the places may be this one. */
+static bool is_among(const struct code_places *places, struct code_place place,
+                     place_relation *is_same) {
+  bool is_found = places->count > CODE_PLACES;
+  for (uint32_t i = 0; i < places->count && !is_found; i++)
+    is_found = is_same(places->items[i], place);
+  return is_found;
 }
 
-static void keep_made(struct code_slots *slots, struct code_place place) {
-  if (is_made_at(slots, place, is_at))
+static void add_place(struct code_slots *slots, struct code_places *places,
+                      struct code_place place) {
+  if (is_among(places, place, is_at))
     return;
-  if (slots->made_count < CODE_MADE_SLOTS)
-    slots->made[slots->made_count] = place;
-  slots->made_count++;
+  if (places->count < CODE_PLACES)
+    places->items[places->count] = place;
+  places->count++;
   slots->has_grown = true;
 }
 
@@ -120,6 +125,8 @@ bool code_is_made(struct code_value value) {
 struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b) {
   struct code_value either = {.kind = CODE_UNKNOWN};
+  if (a.kind == CODE_STACK || b.kind == CODE_STACK)
+    either.kind = CODE_STACK;
   if (code_is_code(slots, a) || code_is_code(slots, b))
     either =
         (struct code_value){.kind = CODE_HELD, .table = code_is_code(slots, a) ? a.table : b.table};
@@ -160,7 +167,9 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
 
 static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
   if (slots != NULL && code_is_made(value))
-    keep_made(slots, place);
+    add_place(slots, &slots->made, place);
+  if (slots != NULL && value.kind == CODE_STACK)
+    add_place(slots, &slots->stacks, place);
   if (!code_is_code(slots, value) || slots->count > CODE_SLOTS ||
       find_slot(slots, place, is_at) != NULL)
     return;
@@ -186,10 +195,12 @@ static struct code_value load(struct code_slots *slots, struct code_place place)
   const struct code_slot *slot =
       slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place, may_be_at);
   slots->has_load = true;
+  if (is_among(&slots->stacks, place, may_be_at))
+    loaded.kind = CODE_STACK;
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
   loaded.is_made =
-      is_made_at(slots, place, may_be_at) || (slots->has_address && slots->has_distant_store);
+      is_among(&slots->made, place, may_be_at) || (slots->has_address && slots->has_distant_store);
   return loaded;
 }
 

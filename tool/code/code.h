@@ -221,6 +221,7 @@ enum code_value_kind {
   CODE_WORD,     /* the word in memory at `table`, unchanged */
   CODE_SUM,      /* `table` plus something else: it may be any address */
   CODE_HELD,     /* the address `table`, or something else */
+  CODE_STACK,    /* an address on the stack, or something else */
 };
 
 struct code_value {
@@ -252,8 +253,16 @@ struct code_place {
   uint8_t region; /* enum code_region */
 };
 
-/* A function's places with addresses of code, and with computed values, at any time. */
-enum { CODE_SLOTS = 16, CODE_MADE_SLOTS = 128 };
+/* Places with values of a kind. */
+enum { CODE_PLACES = 128 };
+struct code_places {
+  uint32_t count; /* may be more than there is room for: then any place is one */
+  struct code_place items[CODE_PLACES];
+};
+
+/* A function's places with addresses of code, with computed values, and with addresses on the
+ * stack, at any time. */
+enum { CODE_SLOTS = 16 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
   bool is_fixed;        /* at a fixed address, a number may be an address */
@@ -263,13 +272,12 @@ struct code_slots {
   /* Registers may hold addresses of places on the stack; a computed value was stored by such a
    * register, perhaps. */
   bool has_address, has_distant_store;
-  uint32_t count; /* may be more than there is room for: then any place is one */
+  uint32_t count; /* likewise */
   struct code_slot {
     uint64_t address;
     struct code_place place;
   } items[CODE_SLOTS];
-  uint32_t made_count; /* likewise */
-  struct code_place made[CODE_MADE_SLOTS];
+  struct code_places made, stacks;
 };
 
 struct code_state {
@@ -300,6 +308,8 @@ void code_call(struct code_state *state, uint32_t registers, unsigned result, un
  * elsewhere than to the stack. */
 void code_move_pointers(struct code_state *state, const struct code_stack *stack,
                         bool points_elsewhere);
+/* Whether one of the two, the base, points to the stack. */
+bool code_is_on_stack(const struct code_state *state, enum code_stack_base base);
 /* Stores a value at a distance from one of the two, or at a fixed address (CODE_NO_BASE); and loads
  * from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,

@@ -91,6 +91,10 @@ static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
   const struct code_values *values = &instruction->values;
   const int32_t at = first_word((int32_t)instruction->target + more);
+  const bool is_by_stack = value_of(state, values->base).kind == CODE_STACK ||
+                           value_of(state, values->index).kind == CODE_STACK;
+  if (values->place == VALUE_ELSEWHERE && is_by_stack)
+    return code_load_anywhere(state);
   if (values->place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
     return more == 0 ? entry_of(instruction, state) : unknown;
   struct code_value kept = values->place >= VALUE_ON_STACK ? code_load_anywhere(state)
@@ -343,6 +347,27 @@ static bool points_elsewhere(const struct code_architecture *architecture,
   return (is_copy && values->first >= CODE_REGISTERS) || (!has_address && is_of_others);
 }
 
+/* Whether the result may be an address on the stack, made of one of the two pointers, or of another
+ * address there. */
+static bool makes_stack_address(const struct code_instruction *instruction,
+                                const struct code_state *state) {
+  const struct code_stack *stack = &instruction->stack;
+  const struct code_values *values = &instruction->values;
+  const bool loads = values->operation != VALUE_ADDRESS &&
+                     (values->first == VALUE_MEMORY || values->first == VALUE_TOP);
+  const bool stores =
+      values->to == VALUE_MEMORY || values->to == VALUE_TOP || instruction->may_store;
+  if (instruction->kind != CODE_OTHER || loads)
+    return false;
+  if ((stack->is_address && code_is_on_stack(state, stack->base)) ||
+      code_is_on_stack(state, stack->handed))
+    return true;
+  for (uint32_t left = stores ? 0 : instruction->parts.reads; left != 0; left &= left - 1)
+    if (state->registers[__builtin_ctz(left)].kind == CODE_STACK)
+      return true;
+  return false;
+}
+
 void code_follow(const struct code_architecture *architecture,
                  const struct code_instruction *instruction, struct code_state *state,
                  struct code_value *jump) {
@@ -358,6 +383,8 @@ void code_follow(const struct code_architecture *architecture,
   const bool is_computed = values->operation != VALUE_COPY && values->operation != VALUE_EITHER &&
                            instruction->kind != CODE_CALL && values->operation != VALUE_GO;
   result.is_made |= is_computed && result.kind == CODE_UNKNOWN;
+  if (!code_is_code(state->slots, result) && makes_stack_address(instruction, state))
+    result = (struct code_value){.kind = CODE_STACK, .is_made = code_is_made(result)};
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
   if (values->to == VALUE_MEMORY)
