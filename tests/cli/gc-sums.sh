@@ -47,6 +47,8 @@ check_made kept "by 16 bits" "movzwl 9f(%rip), %ecx; lea helper(%rip), %rax; add
 check_made kept "scaled" 'lea helper(%rip), %rax; lea (%rax,%rdi,4), %rax; ret'
 check_made kept "a number" 'mov 1f(,%rdi,8), %rax; add $helper, %rax; ret; .pushsection .rodata; 1: .quad hidden - helper; .popsection'
 check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add -8(%rsp), %rcx; mov %rcx, %rax; ret; $table"
+check_made kept "kept on the stack by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, (%rcx); mov 8f(%rip), %rax; add -16(%rsp), %rax; ret; $table"
+check_made kept "loaded by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, -16(%rsp); mov 8f(%rip), %rax; add (%rcx), %rax; ret; $table"
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
 check_made kept "after a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"

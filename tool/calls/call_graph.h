@@ -125,7 +125,8 @@ struct graph_function {
   bool is_data;           /* it is skipped, and undecodable only if it is entered */
   bool has_computed_jump; /* by a register or memory, of any kind */
   bool names_code;        /* it names the address of a function, also its own, */
-  bool uses_code;         /* and does more with an address of code than to call or pass it */
+  bool uses_code;         /* and does more with an address of code than to call or pass it, */
+  bool stores_code;       /* or stores it by another register than the stack pointer */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
   bool is_part;           /* unwind tables say that it starts with another stack than at a call */
   bool is_called;         /* by an instruction that names it */

@@ -184,6 +184,11 @@ static void resolve(struct value_flow *flow) {
       resolve_calls(flow, i, has_open_jump);
 }
 
+/* Whether a function may make a sum of an address of code: of one in a register, or on the stack. */
+static bool uses_code(const struct graph_function *function) {
+  return function->uses_code || (function->stores_code && function->has_stack_address);
+}
+
 /* Whether there is a jump or a call by a pointer that must be followed. */
 static bool has_pointer(const struct value_flow *flow, const struct graph_function *function) {
   const struct graph_builder *builder = flow->builder;
@@ -193,7 +198,7 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
                           builder->landings[landing].address - function->address < function->size;
   if (function->is_undecodable)
     return false;
-  if (function->uses_code)
+  if (uses_code(function))
     return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &builder->graph->calls[i];
@@ -206,7 +211,7 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
 }
 
 /* Follows a group of functions that share a frame, and has something to resolve. */
-static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code,
+static void follow_group(struct value_flow *flow, uint32_t first, bool has_code,
                          bool has_computed_jump) {
   struct graph_builder *builder = flow->builder;
   const uint64_t address = builder->graph->functions[first].address;
@@ -214,7 +219,7 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code
   if (!value_flow_follow(flow)) {
     for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
       lose_calls(flow, i);
-    if (uses_code)
+    if (has_code)
       builder->hands_over = address;
     return;
   }
@@ -226,15 +231,15 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code
 
 static void resolve_group(struct value_flow *flow, uint32_t first) {
   struct graph_builder *builder = flow->builder;
-  bool is_open = false, uses_code = false, has_computed_jump = false;
+  bool is_open = false, has_code = false, has_computed_jump = false;
   for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
     is_open |= has_pointer(flow, function);
-    uses_code |= function->uses_code;
+    has_code |= uses_code(function);
     has_computed_jump |= function->has_computed_jump;
   }
   if (is_open)
-    follow_group(flow, first, uses_code, has_computed_jump);
+    follow_group(flow, first, has_code, has_computed_jump);
 }
 
 void indirect_calls_resolve(struct graph_builder *builder) {

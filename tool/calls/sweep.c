@@ -328,6 +328,7 @@ static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruct
  * then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
+  struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   const struct code_parts *parts = &instruction->parts;
   const bool reads =
       (course->code & parts->reads) != 0 || (sweep->names_code && parts->writes == 0);
@@ -337,6 +338,7 @@ static bool follow_registers(const struct sweep *sweep, struct course *course,
   const bool is_inside_jump =
       instruction->target_kind != CODE_DIRECT || is_inside(sweep, instruction);
   const bool is_copy_of_code = parts->is_copy && (course->code & parts->reads) != 0;
+  function->stores_code |= is_other && reads && instruction->may_store;
   course->code &= ~parts->writes;
   course->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;
   if (instruction->kind == CODE_CALL)

@@ -85,20 +85,24 @@ static bool is_elsewhere(const struct code_state *state, uint8_t number) {
   return !has_numbers(state) && (address.kind == CODE_ADDRESS || address.kind == CODE_SUM);
 }
 
+/* Where the memory is: by another register, it may be on the stack. */
+static uint8_t place_of(const struct code_values *values, const struct code_state *state) {
+  const bool is_by_stack = value_of(state, values->base).kind == CODE_STACK ||
+                           value_of(state, values->index).kind == CODE_STACK;
+  return values->place == VALUE_ELSEWHERE && is_by_stack ? VALUE_BY_FRAME : values->place;
+}
+
 /* The value in memory, `more` bytes further on: a word that instructions store to, too, or a part of
  * one; or an entry. */
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
   const struct code_values *values = &instruction->values;
   const int32_t at = first_word((int32_t)instruction->target + more);
-  const bool is_by_stack = value_of(state, values->base).kind == CODE_STACK ||
-                           value_of(state, values->index).kind == CODE_STACK;
-  if (values->place == VALUE_ELSEWHERE && is_by_stack)
-    return code_load_anywhere(state);
-  if (values->place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
+  const uint8_t place = place_of(values, state);
+  if (place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
     return more == 0 ? entry_of(instruction, state) : unknown;
-  struct code_value kept = values->place >= VALUE_ON_STACK ? code_load_anywhere(state)
-                                                           : code_load(state, values->place, at);
+  struct code_value kept =
+      place >= VALUE_ON_STACK ? code_load_anywhere(state) : code_load(state, place, at);
   if (values->part != WORD)
     kept = (struct code_value){.is_made = kept.is_made};
   return kept.kind != CODE_UNKNOWN || kept.is_made || more != 0 ? kept
@@ -127,11 +131,21 @@ static void store(const struct code_instruction *instruction, struct code_state 
                   struct code_value value, int32_t more) {
   const struct code_values *values = &instruction->values;
   const int32_t at = (int32_t)instruction->target + more;
+  const uint8_t place = place_of(values, state);
   value.is_made |= values->size < HALF; /* with the rest of a word */
-  if (values->place >= VALUE_ON_STACK)
-    store_unresolved(state, values->place, value);
+  if (place >= VALUE_ON_STACK)
+    store_unresolved(state, place, value);
   else
-    store_words(state, values->place, at, values->size, value);
+    store_words(state, place, at, values->size, value);
+}
+
+/* Whether one of the registers that an instruction reads may have an address on the stack. */
+static bool reads_stack(const struct code_instruction *instruction,
+                        const struct code_state *state) {
+  for (uint32_t left = instruction->parts.reads; left != 0; left &= left - 1)
+    if (state->registers[__builtin_ctz(left)].kind == CODE_STACK)
+      return true;
+  return false;
 }
 
 static bool stores_on_stack(const struct code_stack *stack) {
@@ -146,8 +160,11 @@ static void store_unnamed(const struct code_instruction *instruction, struct cod
   const enum value_place place = instruction->values.place;
   if (place < VALUE_ON_STACK && stores_on_stack(stack))
     store_words(state, stack->base, (int32_t)instruction->target, stack->size, made);
+  else if (place == VALUE_ON_STACK || place == VALUE_BY_FRAME)
+    store_unresolved(state, place, made);
   else
-    store_unresolved(state, place < VALUE_ON_STACK ? VALUE_ELSEWHERE : place, made);
+    store_unresolved(state, reads_stack(instruction, state) ? VALUE_BY_FRAME : VALUE_ELSEWHERE,
+                     made);
 }
 
 /* ---- Results ---- */
@@ -359,13 +376,8 @@ static bool makes_stack_address(const struct code_instruction *instruction,
       values->to == VALUE_MEMORY || values->to == VALUE_TOP || instruction->may_store;
   if (instruction->kind != CODE_OTHER || loads)
     return false;
-  if ((stack->is_address && code_is_on_stack(state, stack->base)) ||
-      code_is_on_stack(state, stack->handed))
-    return true;
-  for (uint32_t left = stores ? 0 : instruction->parts.reads; left != 0; left &= left - 1)
-    if (state->registers[__builtin_ctz(left)].kind == CODE_STACK)
-      return true;
-  return false;
+  return (stack->is_address && code_is_on_stack(state, stack->base)) ||
+         code_is_on_stack(state, stack->handed) || (!stores && reads_stack(instruction, state));
 }
 
 void code_follow(const struct code_architecture *architecture,
