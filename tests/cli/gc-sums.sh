@@ -59,6 +59,8 @@ for ways in 'lea 1f(%rip), %rax; lea helper(%rip), %rcx' 'lea helper(%rip), %rax
 done
 check_made kept "of another's or its own, after a branch" "$switch lea 1f(%rip), %rax; test %rdi, %rdi; je 1f; lea helper(%rip), %rax; 1: add 8f(%rip), %rax; ret; $table"
 check_made kept "of a place of its own" "lea 1f(%rip), %rax; mov 9f(%rip), %ecx; add %rcx, %rax; ret; 1: nop; $table"
+check_made kept "of a place of its own, beside a switch of a function that it jumps to" "lea 1f(%rip), %rax; mov 9f(%rip), %ecx; add %rcx, %rax; test %rdi, %rdi; jne other; ret; 1: nop; $table
+  .pushsection .text.other, \"ax\"; .type other, @function; other: $switch mov \$1, %eax; ret; .size other, . - other; .popsection"
 check_made dropped "an address" 'lea helper(%rip), %rax; ret'
 check_made dropped "an address on the stack" 'lea helper(%rip), %rax; mov %rax, -8(%rsp); mov -16(%rsp), %rcx; add %rdi, %rcx; mov -8(%rsp), %rax; ret'
 check_made dropped "a distance" 'lea helper(%rip), %rcx; mov %rdi, %rax; sub %rcx, %rax; lea helper(%rip), %rax; ret'

@@ -211,8 +211,7 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
 }
 
 /* Follows a group of functions that share a frame, and has something to resolve. */
-static void follow_group(struct value_flow *flow, uint32_t first, bool has_code,
-                         bool has_computed_jump) {
+static void follow_group(struct value_flow *flow, uint32_t first, bool has_code) {
   struct graph_builder *builder = flow->builder;
   const uint64_t address = builder->graph->functions[first].address;
   value_flow_start(flow, first, false);
@@ -223,23 +222,21 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool has_code,
       builder->hands_over = address;
     return;
   }
-  /* A sum without a jump of its own may be handed to another function. */
-  if (flow->sums_other || (flow->sums_code && !has_computed_jump))
+  if (flow->hands_over)
     builder->hands_over = address;
   resolve(flow);
 }
 
 static void resolve_group(struct value_flow *flow, uint32_t first) {
   struct graph_builder *builder = flow->builder;
-  bool is_open = false, has_code = false, has_computed_jump = false;
+  bool is_open = false, has_code = false;
   for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
     is_open |= has_pointer(flow, function);
     has_code |= uses_code(function);
-    has_computed_jump |= function->has_computed_jump;
   }
   if (is_open)
-    follow_group(flow, first, has_code, has_computed_jump);
+    follow_group(flow, first, has_code);
 }
 
 void indirect_calls_resolve(struct graph_builder *builder) {

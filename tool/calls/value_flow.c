@@ -413,8 +413,10 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
   const bool is_own = !summed.is_uncertain && value_flow_is_inside(flow, base);
   const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
                       call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
+  const bool is_for_jump =
+      is_sum && graph->functions[call_graph_function(graph, step->address)].has_computed_jump;
   flow->sums_code |= is_sum;
-  flow->sums_other |= is_sum && !summed.is_upper && !is_own;
+  flow->hands_over |= is_sum && (!is_for_jump || (!summed.is_upper && !is_own));
   if (state->made != 0)
     graph_take(graph, state->made, TAKEN_BY_CODE, step->address);
   state->summed.kind = CODE_UNKNOWN;
@@ -539,7 +541,7 @@ static bool follow_blocks(struct value_flow *flow) {
 bool value_flow_follow(struct value_flow *flow) {
   enum { ROUNDS = 8 };
   for (int round = 0; round < ROUNDS; round++) {
-    flow->has_targets = flow->sums_code = flow->sums_other = false;
+    flow->has_targets = flow->sums_code = flow->hands_over = false;
     make_blocks(flow);
     if (!follow_blocks(flow))
       return false;

@@ -37,9 +37,9 @@ struct value_flow {
   struct graph_builder *builder;
   uint32_t first; /* its functions: this one, and the others of its group unless it is alone */
   bool is_alone;
-  bool sums_code;       /* it adds something to an address of code, */
-  bool sums_other;      /* other than a place of its own */
-  bool names_label;     /* it makes the address of a place of its own */
+  bool sums_code;   /* it adds something to an address of code; */
+  bool hands_over;  /* maybe for other functions: without a jump, or not to a place of its own */
+  bool names_label; /* it makes the address of a place of its own */
   bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
   bool has_targets;     /* a table points into a block: the blocks must be made again */
   bool enters_labels;   /* unresolved jumps may go to places that are marked, */
