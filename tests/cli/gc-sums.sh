@@ -157,6 +157,14 @@ check_part kept 8 'lea (%rdi,%rsi), %rax; test %rsi, %rsi; jne make.cold; ret' '
 check_part kept 8 'add %rdi, %rsi; mov %rsi, -8(%rsp); test %rsi, %rsi; jne make.cold; ret' 'mov -8(%rsp), %rax; jmp *%rax'
 check_part dropped 8 'lea (%rdi,%rsi), %rax; mov (%rdi), %rcx; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rcx'
 
+# A part of many functions, and the last one of many functions that jump to each other.
+many=$(for i in {1..20}; do echo ".type user$i, @function; user$i: sub \$24, %rsp; jmp make.cold; .size user$i, . - user$i;"; done)
+check_part kept 32 "sub \$24, %rsp; lea (%rdi,%rsi), %rax; test %rsi, %rsi; jne make.cold; add \$24, %rsp; ret; $many" 'call *%rax; add $24, %rsp; ret'
+check_part kept 32 "sub \$24, %rsp; add %rdi, %rsi; mov %rsi, 8(%rsp); jne make.cold; add \$24, %rsp; ret; $many" 'call *8(%rsp); add $24, %rsp; ret'
+check_part kept 32 "sub \$24, %rsp; mov %rdi, 8(%rsp); jmp make.cold; 1: call *8(%rsp); add \$24, %rsp; ret; $many" 'add %rsi, 8(%rsp); jmp 1b'
+chain=$(for i in {1..70}; do echo ".type link$i, @function; link$i: test %rsi, %rsi; jne link$((i + 1)); ret; .size link$i, . - link$i;"; done)
+check_given kept "lea (%rdi,%rsi), %rax; jmp link1; $chain .type link71, @function; link71: jmp *%rax"
+
 # By way of a label, where an unresolved jump may go, or a return.
 labels='.pushsection .data; 8: .quad 1b, 2b; .popsection'
 for jump in 'lea 1f(%rip), %rcx; lea 2f(%rip), %r8; cmp %rdi, %rsi; cmove %r8, %rcx; jmp *%rcx' 'mov 8f(%rip), %rcx; jmp *%rcx' 'lea 8f(%rip), %rcx; jmp *(%rcx,%rsi,8)' \
