@@ -115,7 +115,9 @@ check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rs
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; lea 8(%rsp), %rcx; mov %rdi, (%rcx); call *8(%rsp); add $24, %rsp; ret'
 for load in 'lea 8(%rsp), %rcx; call *(%rcx)' 'mov %rsp, %rcx; call *8(%rcx)' 'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rdx; mov (%rdx), %rax; call *%rax' \
   'lea 24(%rsp), %rcx; sub $16, %rcx; call *(%rcx)' 'xor %ecx, %ecx; lea 8(%rsp), %rdx; call *(%rdx,%rcx,8)' 'mov %rsp, %rcx; test %rsi, %rsi; cmove %rdi, %rcx; call *8(%rcx)' \
-  'lea 8(%rsp), %rsi; lodsq; call *%rax' 'mov %rsp, %rbp; mov %rbp, %rcx; mov 8(%rcx), %rax; call *%rax'; do
+  'lea 8(%rsp), %rsi; lodsq; call *%rax' 'mov %rsp, %rbp; mov %rbp, %rcx; mov 8(%rcx), %rax; call *%rax' 'mov $8, %eax; add %rsp, %rax; call *(%rax)' \
+  'mov %rsp, %rbp; mov $8, %edx; mov (%rdx,%rbp), %rax; call *%rax' 'lea 15(%rsp), %rcx; shr $3, %rcx; shl $3, %rcx; call *(%rcx)' \
+  'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rbp; call *(%rbp)' 'lea (%rsp,%rdx,8), %rbp; mov %rdi, (%rbp); sub $8, %rbp; call *8(%rbp)'; do
   check_given kept "push %rbp; sub \$32, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); $load; add \$32, %rsp; pop %rbp; ret"
 done
 check_given dropped 'sub $24, %rsp; add %rsi, %rsi; mov %rdi, 8(%rsp); lea 8(%rsp), %rcx; call *(%rcx); add $24, %rsp; ret'
@@ -156,6 +158,12 @@ check_part kept 32 'sub $24, %rsp; mov %rdi, 8(%rsp); test %rsi, %rsi; jne make.
 check_part kept 8 'lea (%rdi,%rsi), %rax; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rax'
 check_part kept 8 'add %rdi, %rsi; mov %rsi, -8(%rsp); test %rsi, %rsi; jne make.cold; ret' 'mov -8(%rsp), %rax; jmp *%rax'
 check_part dropped 8 'lea (%rdi,%rsi), %rax; mov (%rdi), %rcx; test %rsi, %rsi; jne make.cold; ret' 'jmp *%rcx'
+
+check_part kept 48 'push %rbx; sub $32, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); lea 8(%rsp), %rbx; jne make.cold; add $32, %rsp; pop %rbx; ret' 'call *(%rbx); add $32, %rsp; pop %rbx; ret'
+
+# By way of code that takes what its callers have in registers, or leaves something there: compilers' thunks, and outlined code.
+check_given kept 'sub $8, %rsp; lea (%rdi,%rsi), %r11; call thunk; add $8, %rsp; ret; .type thunk, @function; thunk: jmp *%r11'
+check_given kept 'sub $8, %rsp; call outlined; call *%r11; add $8, %rsp; ret; .type outlined, @function; outlined: lea (%rdi,%rsi), %r11; ret'
 
 # A part of many functions, and the last one of many functions that jump to each other.
 many=$(for i in {1..20}; do echo ".type user$i, @function; user$i: sub \$24, %rsp; jmp make.cold; .size user$i, . - user$i;"; done)

@@ -11,8 +11,8 @@
  * Jumps, ends that run on, and exceptions join a group: into the middle of another function; to a
  * part, by unwind tables; or to code that nothing calls, as f.cold is where f has no frame. Shared
  * epilogues (GCC's -msave-restore) would join most of a program: code that many functions jump to
- * stays apart, and is mixed, as is a group that becomes too large. The values at all entries of mixed functions are
- * unresolved, and so are all values on their stack.
+ * stays apart, and is mixed, as is a group that becomes too large. The values at all entries of
+ * mixed functions are unresolved, and so are all values on their stack.
  */
 #include "tool/calls/call_graph.h"
 

@@ -81,11 +81,16 @@ static void sort_pads(struct graph_builder *builder) {
   builder->pad_landing_count = array_sort_words(builder->pad_landings, count);
 }
 
-/* The frame's canonical address is at a fixed distance from the stack pointer at the function's start. */
+/* The canonical frame address is at a fixed distance from the stack pointer at the function's
+ * start. */
 static struct pad_pointers pointers_of(const struct code_architecture *architecture,
                                        const struct frame_facts *frame) {
-  const struct code_place place = {architecture->entry_offset - frame->cfa_offset, REGION_START};
-  struct pad_pointers pointers = {{.region = REGION_LATER}, {.region = REGION_FRAME}};
+  enum { OFFSET_MAX = 1 << 24 };
+  const int64_t offset = (int64_t)architecture->entry_offset - frame->cfa_offset;
+  const struct code_place place = {(int32_t)offset, REGION_START};
+  struct pad_pointers pointers = {{.region = REGION_ANYWHERE}, {.region = REGION_ANYWHERE}};
+  if (offset > OFFSET_MAX || offset < -OFFSET_MAX)
+    return pointers;
   if (frame->cfa_register == architecture->stack_register)
     pointers.stack = place;
   else if (frame->cfa_register == architecture->in_tables[0])

@@ -184,13 +184,9 @@ static void resolve(struct value_flow *flow) {
       resolve_calls(flow, i, has_open_jump);
 }
 
-/* Whether a function may make a sum of an address of code: of one in a register, or on the stack. */
-static bool uses_code(const struct graph_function *function) {
-  return function->uses_code || (function->stores_code && function->has_stack_address);
-}
-
 /* Whether there is a jump or a call by a pointer that must be followed. */
-static bool has_pointer(const struct value_flow *flow, const struct graph_function *function) {
+static bool has_pointer(const struct value_flow *flow, const struct graph_function *function,
+                        bool has_stack_address) {
   const struct graph_builder *builder = flow->builder;
   const size_t landing =
       SEARCH_BELOW(builder->landings, builder->landing_count, address, function->address);
@@ -198,27 +194,25 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
                           builder->landings[landing].address - function->address < function->size;
   if (function->is_undecodable)
     return false;
-  if (uses_code(function))
-    return true;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &builder->graph->calls[i];
     if (call->is_through ||
         (call->kind == CALL_INDIRECT &&
-         (call->is_jump || is_entered || function->has_stack_address || !call->is_loaded)))
+         (call->is_jump || is_entered || has_stack_address || !call->is_loaded)))
       return true;
   }
   return false;
 }
 
 /* Follows a group of functions that share a frame, and has something to resolve. */
-static void follow_group(struct value_flow *flow, uint32_t first, bool has_code) {
+static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code) {
   struct graph_builder *builder = flow->builder;
   const uint64_t address = builder->graph->functions[first].address;
   value_flow_start(flow, first, false);
   if (!value_flow_follow(flow)) {
     for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
       lose_calls(flow, i);
-    if (has_code)
+    if (uses_code)
       builder->hands_over = address;
     return;
   }
@@ -227,16 +221,33 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool has_code)
   resolve(flow);
 }
 
+/* Calls by a pointer may go near a function whose address another one of the group names. */
+static void lose_pointers(const struct graph_builder *builder, uint32_t first) {
+  const struct call_graph *graph = builder->graph;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
+    for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
+      if (graph->calls[k].target == graph_anything(graph))
+        graph->calls[k].target = graph_everything(graph);
+}
+
 static void resolve_group(struct value_flow *flow, uint32_t first) {
-  struct graph_builder *builder = flow->builder;
-  bool is_open = false, has_code = false;
+  const struct graph_builder *builder = flow->builder;
+  bool names_code = false, uses_code = false, stores_code = false, has_stack_address = false;
   for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
-    is_open |= has_pointer(flow, function);
-    has_code |= uses_code(function);
+    names_code |= function->names_code;
+    uses_code |= function->uses_code;
+    stores_code |= function->stores_code;
+    has_stack_address |= function->has_stack_address;
   }
+  uses_code |= stores_code && has_stack_address; /* perhaps of one on the stack */
+  bool is_open = uses_code;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
+    is_open |= has_pointer(flow, &builder->graph->functions[i], has_stack_address);
+  if (names_code)
+    lose_pointers(builder, first);
   if (is_open)
-    follow_group(flow, first, has_code);
+    follow_group(flow, first, uses_code);
 }
 
 void indirect_calls_resolve(struct graph_builder *builder) {

@@ -377,6 +377,18 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     add_load(sweep, call, course->loaded_at[parts->from]);
 }
 
+/* Whether an instruction may put an address on the stack into a register, or into memory, or use one
+ * as an index. */
+static bool makes_stack_address(const struct code_architecture *architecture,
+                                const struct code_instruction *instruction) {
+  const unsigned frame = architecture->in_sets[0];
+  const uint32_t pointers = (uint32_t)1 << architecture->stack_pointer | (uint32_t)1 << frame;
+  return instruction->stack.is_address || instruction->stack.handed != CODE_NO_BASE ||
+         (instruction->is_sum && (instruction->parts.reads & pointers) != 0 &&
+          (instruction->parts.writes & ~pointers) != 0) ||
+         instruction->values.index == frame;
+}
+
 static void add_instruction(struct sweep *sweep, uint64_t at,
                             const struct code_instruction *instruction, struct course *course) {
   struct call_graph *graph = sweep->builder->graph;
@@ -403,8 +415,7 @@ static void add_instruction(struct sweep *sweep, uint64_t at,
   sweep->names_code = false;
   add_references(sweep, at, instruction);
   note_pointer(sweep, at, course, instruction, calls);
-  function->has_stack_address |=
-      instruction->stack.is_address || instruction->stack.handed != CODE_NO_BASE;
+  function->has_stack_address |= makes_stack_address(sweep->builder->architecture, instruction);
   function->uses_code |= follow_registers(sweep, course, instruction);
   course->last = instruction->kind;
   course->end = at + instruction->length;

@@ -202,7 +202,8 @@ static void make_blocks(struct value_flow *flow) {
 static bool is_same(const struct code_value *a, const struct code_value *b) {
   return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
          a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper &&
-         a->is_made == b->is_made && a->is_uncertain == b->is_uncertain;
+         a->is_made == b->is_made && a->is_uncertain == b->is_uncertain &&
+         a->is_stack == b->is_stack;
 }
 
 /* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
@@ -240,9 +241,9 @@ static void write_head(struct values_writer *writer, uint64_t bits, uint64_t sta
 static void write_value(struct values_writer *writer, unsigned number,
                         const struct code_value *value) {
   uint64_t *words = writer->words + writer->count;
-  if (value->kind == CODE_UNKNOWN || value->kind == CODE_STACK) {
+  if (value->kind == CODE_UNKNOWN) {
     writer->words[0] |= (uint64_t)value->is_made << (CODE_REGISTERS + number);
-    writer->words[2] |= (uint64_t)(value->kind == CODE_STACK) << number;
+    writer->words[2] |= (uint64_t)value->is_stack << number;
     return;
   }
   writer->words[0] |= (uint64_t)1 << number;
@@ -250,7 +251,8 @@ static void write_value(struct values_writer *writer, unsigned number,
   words[1] = value->base;
   words[2] = value->kind | (uint64_t)value->size << 8 | (uint64_t)value->shift << 16 |
              (uint64_t)value->is_unsigned << 24 | (uint64_t)value->is_upper << 25 |
-             (uint64_t)value->is_made << 26 | (uint64_t)value->is_uncertain << 27;
+             (uint64_t)value->is_made << 26 | (uint64_t)value->is_uncertain << 27 |
+             (uint64_t)value->is_stack << 28;
   writer->count += VALUE_WORDS;
 }
 
@@ -270,9 +272,8 @@ static struct values_reader read_values(const struct value_flow *flow, uint32_t 
 static struct code_value read_value(struct values_reader *reader, unsigned number) {
   const uint64_t *words = reader->words;
   if ((reader->bits >> number & 1) == 0)
-    return (struct code_value){.kind =
-                                   (reader->stacks >> number & 1) != 0 ? CODE_STACK : CODE_UNKNOWN,
-                               .is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0};
+    return (struct code_value){.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0,
+                               .is_stack = (reader->stacks >> number & 1) != 0};
   reader->words += VALUE_WORDS;
   return (struct code_value){.table = words[0],
                              .base = words[1],
@@ -282,7 +283,8 @@ static struct code_value read_value(struct values_reader *reader, unsigned numbe
                              .is_unsigned = (words[2] >> 24 & 1) != 0,
                              .is_upper = (words[2] >> 25 & 1) != 0,
                              .is_made = (words[2] >> 26 & 1) != 0,
-                             .is_uncertain = (words[2] >> 27 & 1) != 0};
+                             .is_uncertain = (words[2] >> 27 & 1) != 0,
+                             .is_stack = (words[2] >> 28 & 1) != 0};
 }
 
 /* The number of a state's values. */
@@ -462,11 +464,17 @@ static void load_again(struct value_flow *flow) {
 
 /* The values of registers at the start of a function, */
 static uint32_t start_values(struct value_flow *flow) {
+  const struct code_architecture *architecture = flow->builder->architecture;
   struct code_state state = {
       .slots = &flow->slots, .stack.region = REGION_START, .frame.region = REGION_FRAME};
+  const uint32_t passed = architecture->passed | (uint32_t)1 << architecture->result;
+  for (uint32_t left = architecture->lost & ~passed; left != 0; left &= left - 1)
+    state.registers[__builtin_ctz(left)].is_made =
+        true; /* outlined code goes on with its caller's */
   for (uint8_t i = 0; flow->knows_arguments && i < CODE_ARGUMENTS; i++)
-    state.registers[flow->builder->architecture->arguments[i]] =
+    state.registers[architecture->arguments[i]] =
         (struct code_value){.kind = CODE_ARGUMENT, .table = i};
+  state.registers[architecture->stack_pointer].is_stack = true;
   return number_of(flow, &state);
 }
 
@@ -475,7 +483,7 @@ static uint32_t unresolved_values(struct value_flow *flow, const struct pad_poin
   struct code_state state = {
       .slots = &flow->slots, .stack = pointers->stack, .frame = pointers->frame};
   for (unsigned i = 0; i < CODE_REGISTERS; i++)
-    state.registers[i].is_made = true;
+    state.registers[i].is_made = state.registers[i].is_stack = true;
   return number_of(flow, &state);
 }
 
@@ -514,7 +522,7 @@ static void enter_function(struct value_flow *flow, uint32_t number, uint32_t no
 /* Follows all blocks to a fixed point; false if that takes too long. */
 static bool follow_blocks(struct value_flow *flow) {
   static const struct pad_pointers anywhere = {{.region = REGION_ANYWHERE},
-                                               {.region = REGION_FRAME}};
+                                               {.region = REGION_ANYWHERE}};
   const uint32_t nothing = unresolved_values(flow, &anywhere);
   for (uint32_t i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
     enter_function(flow, i, nothing);

@@ -76,10 +76,11 @@ bool code_is_on_stack(const struct code_state *state, enum code_stack_base base)
   return base != CODE_NO_BASE && place_at(state, base, 0).region <= REGION_LATER;
 }
 
-/* Whether two places may be the same: on the stack, those of different regions may be. */
+/* Whether two places may be the same: on the stack, those of different regions may be, and those of
+ * unresolved frame pointers. */
 static bool may_be_at(struct code_place a, struct code_place b) {
   const bool is_fixed = a.region == REGION_FIXED || b.region == REGION_FIXED;
-  return is_at(a, b) || (!is_fixed && a.region != b.region);
+  return is_at(a, b) || (!is_fixed && (a.region != b.region || a.region == REGION_FRAME));
 }
 
 typedef bool place_relation(struct code_place a, struct code_place b);
@@ -125,20 +126,21 @@ bool code_is_made(struct code_value value) {
 struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b) {
   struct code_value either = {.kind = CODE_UNKNOWN};
-  if (a.kind == CODE_STACK || b.kind == CODE_STACK)
-    either.kind = CODE_STACK;
   if (code_is_code(slots, a) || code_is_code(slots, b))
     either =
         (struct code_value){.kind = CODE_HELD, .table = code_is_code(slots, a) ? a.table : b.table};
   either.is_made = code_is_made(a) || code_is_made(b);
+  either.is_stack = a.is_stack || b.is_stack;
   return either;
 }
 
 void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame) {
   const uint32_t lost = state->slots != NULL ? state->slots->lost : 0;
+  const uint32_t computed = registers & ~((uint32_t)1 << result); /* by outlined code */
   for (uint32_t left = registers | lost; left != 0; left &= left - 1) {
     struct code_value *value = &state->registers[__builtin_ctz(left)];
     *value = code_either(state->slots, *value, (struct code_value){.kind = CODE_UNKNOWN});
+    value->is_made |= (computed & left & -left) != 0;
   }
   state->registers[result] = (struct code_value){.is_made = state->registers[result].is_made};
   if ((lost >> frame & 1) != 0)
@@ -168,7 +170,7 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
 static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
   if (slots != NULL && code_is_made(value))
     add_place(slots, &slots->made, place);
-  if (slots != NULL && value.kind == CODE_STACK)
+  if (slots != NULL && value.is_stack)
     add_place(slots, &slots->stacks, place);
   if (!code_is_code(slots, value) || slots->count > CODE_SLOTS ||
       find_slot(slots, place, is_at) != NULL)
@@ -195,10 +197,9 @@ static struct code_value load(struct code_slots *slots, struct code_place place)
   const struct code_slot *slot =
       slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place, may_be_at);
   slots->has_load = true;
-  if (is_among(&slots->stacks, place, may_be_at))
-    loaded.kind = CODE_STACK;
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  loaded.is_stack = is_among(&slots->stacks, place, may_be_at);
   loaded.is_made =
       is_among(&slots->made, place, may_be_at) || (slots->has_address && slots->has_distant_store);
   return loaded;

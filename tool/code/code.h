@@ -221,7 +221,6 @@ enum code_value_kind {
   CODE_WORD,     /* the word in memory at `table`, unchanged */
   CODE_SUM,      /* `table` plus something else: it may be any address */
   CODE_HELD,     /* the address `table`, or something else */
-  CODE_STACK,    /* an address on the stack, or something else */
 };
 
 struct code_value {
@@ -233,6 +232,7 @@ struct code_value {
    * the stack, arguments, and calls' results are exempt. */
   bool is_made;
   bool is_uncertain; /* a sum's `table` is one of several addresses */
+  bool is_stack;     /* it may be an address on the stack */
   uint64_t table, base;
 };
 
@@ -359,9 +359,11 @@ struct code_architecture {
   /* The canonical frame address at a function's start: this register (DWARF's number), plus
    * this. */
   uint8_t stack_register;
+  uint8_t stack_pointer; /* the number in code of the same */
   uint8_t entry_offset;
   int8_t callers_frame;            /* from the frame pointer: where the caller's is saved */
   uint32_t lost;                   /* registers that a call may change: register n is bit n */
+  uint32_t passed;                 /* registers that pass arguments: likewise */
   uint8_t result;                  /* the register for its result */
   uint8_t link_register;           /* if there is one */
   uint8_t in_sets[CODE_PRESERVED]; /* the registers of struct code_stack's sets, in their order, */

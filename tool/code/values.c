@@ -87,8 +87,8 @@ static bool is_elsewhere(const struct code_state *state, uint8_t number) {
 
 /* Where the memory is: by another register, it may be on the stack. */
 static uint8_t place_of(const struct code_values *values, const struct code_state *state) {
-  const bool is_by_stack = value_of(state, values->base).kind == CODE_STACK ||
-                           value_of(state, values->index).kind == CODE_STACK;
+  const bool is_by_stack =
+      value_of(state, values->base).is_stack || value_of(state, values->index).is_stack;
   return values->place == VALUE_ELSEWHERE && is_by_stack ? VALUE_BY_FRAME : values->place;
 }
 
@@ -143,7 +143,7 @@ static void store(const struct code_instruction *instruction, struct code_state 
 static bool reads_stack(const struct code_instruction *instruction,
                         const struct code_state *state) {
   for (uint32_t left = instruction->parts.reads; left != 0; left &= left - 1)
-    if (state->registers[__builtin_ctz(left)].kind == CODE_STACK)
+    if (state->registers[__builtin_ctz(left)].is_stack)
       return true;
   return false;
 }
@@ -317,18 +317,18 @@ static struct code_value result_of(const struct code_instruction *instruction,
 
 /* ---- Following ---- */
 
-/* The value that one of the other registers gets. */
+/* The value that one of the other registers gets. An address on the stack stays one: it moves by the
+ * size of the memory. */
 static struct code_value other_value(const struct code_instruction *instruction,
                                      const struct code_state *state, unsigned number,
                                      struct code_value result) {
   const struct code_values *values = &instruction->values;
   const bool swaps = stores_on_stack(&instruction->stack) && number != values->base;
-  if (values->operation == VALUE_COPY && number == values->second)
-    return load(instruction, state, values->part);
   if (values->operation == VALUE_EITHER)
     return result;
   struct code_value other = swaps ? code_load_anywhere(state) : unknown;
   other.is_made |= instruction->kind != CODE_CALL;
+  other.is_stack |= state->registers[number].is_stack;
   return other;
 }
 
@@ -338,12 +338,16 @@ static void write(const struct code_instruction *instruction, struct code_state 
                   struct code_value result) {
   const struct code_parts *parts = &instruction->parts;
   const struct code_values *values = &instruction->values;
+  const bool has_second = values->operation == VALUE_COPY && values->second < CODE_REGISTERS;
+  const struct code_value second = has_second ? load(instruction, state, values->part) : unknown;
   for (uint32_t left = parts->writes | parts->may_write; left != 0; left &= left - 1) {
     const unsigned number = (unsigned)__builtin_ctz(left);
     const bool is_result = number == values->to;
     const bool is_sure = (parts->writes >> number & 1) != 0 || (is_result && values->size != 0);
-    const struct code_value written =
-        is_result ? result : other_value(instruction, state, number, result);
+    const struct code_value written = is_result ? result
+                                      : has_second && number == values->second
+                                          ? second
+                                          : other_value(instruction, state, number, result);
     struct code_value *value = &state->registers[number];
     *value = is_sure ? written : code_either(state->slots, *value, written);
   }
@@ -353,7 +357,7 @@ static void write(const struct code_instruction *instruction, struct code_state 
  * registers while none has an address on the stack. */
 static bool points_elsewhere(const struct code_architecture *architecture,
                              const struct code_instruction *instruction,
-                             const struct code_state *state) {
+                             const struct code_state *state, bool is_stack) {
   const struct code_values *values = &instruction->values;
   const uint32_t reads = instruction->parts.reads;
   const unsigned frame = architecture->in_sets[0];
@@ -361,23 +365,36 @@ static bool points_elsewhere(const struct code_architecture *architecture,
   const bool is_of_others =
       is_copy ? values->first != frame : reads != 0 && (reads >> frame & 1) == 0;
   const bool has_address = state->slots != NULL && state->slots->has_address;
-  return (is_copy && values->first >= CODE_REGISTERS) || (!has_address && is_of_others);
+  return !is_stack &&
+         ((is_copy && values->first >= CODE_REGISTERS) || (!has_address && is_of_others));
 }
 
-/* Whether the result may be an address on the stack, made of one of the two pointers, or of another
- * address there. */
+/* Whether the result is made of one of the two pointers, or of another address on the stack. */
 static bool makes_stack_address(const struct code_instruction *instruction,
                                 const struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
   const struct code_values *values = &instruction->values;
   const bool loads = values->operation != VALUE_ADDRESS &&
                      (values->first == VALUE_MEMORY || values->first == VALUE_TOP);
-  const bool stores =
-      values->to == VALUE_MEMORY || values->to == VALUE_TOP || instruction->may_store;
-  if (instruction->kind != CODE_OTHER || loads)
+  if (instruction->kind != CODE_OTHER || values->to >= CODE_REGISTERS || loads)
     return false;
   return (stack->is_address && code_is_on_stack(state, stack->base)) ||
-         code_is_on_stack(state, stack->handed) || (!stores && reads_stack(instruction, state));
+         code_is_on_stack(state, stack->handed) || reads_stack(instruction, state) ||
+         (values->operation == VALUE_COMPUTED && state->registers[values->to].is_stack);
+}
+
+/* Values by which the memory on the stack may be used. */
+static void note_stack_addresses(const struct code_architecture *architecture,
+                                 struct code_state *state, const struct code_values *values) {
+  const unsigned frame = architecture->in_sets[0], stack = architecture->stack_pointer;
+  const bool is_new = values->to < CODE_REGISTERS && values->to != frame && values->to != stack &&
+                      state->registers[values->to].is_stack;
+  state->registers[stack].is_stack = true;
+  state->registers[frame].is_stack |= code_is_on_stack(state, CODE_FRAME_POINTER);
+  if (!is_new || state->slots == NULL || state->slots->has_address)
+    return;
+  state->slots->has_address = true;
+  state->slots->has_grown |= state->slots->has_distant_store;
 }
 
 void code_follow(const struct code_architecture *architecture,
@@ -396,7 +413,7 @@ void code_follow(const struct code_architecture *architecture,
                            instruction->kind != CODE_CALL && values->operation != VALUE_GO;
   result.is_made |= is_computed && result.kind == CODE_UNKNOWN;
   if (!code_is_code(state->slots, result) && makes_stack_address(instruction, state))
-    result = (struct code_value){.kind = CODE_STACK, .is_made = code_is_made(result)};
+    result = (struct code_value){.is_made = code_is_made(result), .is_stack = true};
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
   if (values->to == VALUE_MEMORY)
@@ -412,5 +429,6 @@ void code_follow(const struct code_architecture *architecture,
     code_call(state, architecture->lost, architecture->result, architecture->in_sets[0]);
   write(instruction, state, result);
   code_move_pointers(state, &instruction->stack,
-                     points_elsewhere(architecture, instruction, state));
+                     points_elsewhere(architecture, instruction, state, result.is_stack));
+  note_stack_addresses(architecture, state, values);
 }

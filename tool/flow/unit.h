@@ -92,7 +92,8 @@ void unit_close(struct unit *unit);
 /* Takes all code out again. The decoder's forms stay, unless they are many. */
 void unit_clear(struct unit *unit);
 
-/* Adds bytes[0..size), which the caller keeps, after all ranges before. False if memory runs out, or beyond 2 GB. */
+/* Adds bytes[0..size), which the caller keeps, after all ranges before. False if memory runs out, or
+ * beyond 2 GB. */
 bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 
 /* The same, but the caller decodes: into `next`; unit_put then adds it to the unit, at its
