@@ -192,8 +192,6 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
       SEARCH_BELOW(builder->landings, builder->landing_count, address, function->address);
   const bool is_entered = landing < builder->landing_count &&
                           builder->landings[landing].address - function->address < function->size;
-  if (function->is_undecodable)
-    return false;
   for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
     const struct call *call = &builder->graph->calls[i];
     if (call->is_through ||
@@ -241,9 +239,12 @@ static void resolve_group(struct value_flow *flow, uint32_t first) {
     has_stack_address |= function->has_stack_address;
   }
   uses_code |= stores_code && has_stack_address; /* perhaps of one on the stack */
-  bool is_open = uses_code;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
-    is_open |= has_pointer(flow, &builder->graph->functions[i], has_stack_address);
+  bool is_open = false;
+  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+    const struct graph_function *function = &builder->graph->functions[i];
+    is_open |=
+        !function->is_undecodable && (uses_code || has_pointer(flow, function, has_stack_address));
+  }
   if (names_code)
     lose_pointers(builder, first);
   if (is_open)
