@@ -65,6 +65,13 @@ struct parts graph_parts(const struct graph_builder *builder) {
                         .is_fixed = builder->graph->linkage.is_fixed};
 }
 
+void graph_lose_pointers(const struct call_graph *graph, uint32_t number) {
+  const struct graph_function *function = &graph->functions[number];
+  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
+    if (graph->calls[i].target == graph_anything(graph))
+      graph->calls[i].target = graph_everything(graph);
+}
+
 void graph_label(struct call_graph *graph, uint32_t function, uint64_t address) {
   area_mark(areas_find(&graph->areas, address), MARK_LABEL, address);
   graph->functions[function].has_label = true;

@@ -44,7 +44,7 @@
  *         (indirect_calls.c), or names an address beyond the program's memory, from which others
  *         may subtract a constant (sweep.c);
  *       - that the pointer is neither a sum (indirect_calls.c), nor made by a caller that names the
- *         address of any function (noted by sweep.c, applied by returns.c).
+ *         address of any function (noted by sweep.c, applied by indirect_calls.c).
  *     Or the frontend says that the callee has neither the pointer's type, nor any that this
  *     includes (call_types.c).
  *   - The caller calls no function elsewhere, except for functions of the C library that never call
@@ -127,18 +127,18 @@ struct graph_function {
   bool names_code;        /* it names the address of a function, also its own, */
   bool uses_code;         /* and does more with an address of code than to call or pass it, */
   bool stores_code;       /* or stores it by another register than the stack pointer */
+  bool has_stack_address; /* it puts an address on the stack into a register, or into memory */
   bool is_whole;          /* a symbol or an unwind table has its start and end */
   bool is_part;           /* unwind tables say that it starts with another stack than at a call */
   bool is_called;         /* by an instruction that names it */
   bool is_mixed;          /* it shares registers or the stack with functions outside its group */
   bool sets_global;       /* it gives the global pointer its value: start-up code */
-  uint8_t entered; /* enum taken: how something at taken_at refers to a place in its middle */
-  bool has_stack_address; /* it puts an address on the stack into a register, or into memory */
-  bool has_label;         /* something refers to such a place (MARK_LABEL) */
-  bool returns_oddly;     /* a return of it may go anywhere */
-  bool is_typed;          /* the frontend gives its type */
-  bool is_patched;        /* a place in it is to be filled in when the program runs */
-  uint8_t occasions;      /* enum leaf_occasion, a set: when it runs, having been registered */
+  uint8_t entered;    /* enum taken: how something at taken_at refers to a place in its middle */
+  bool has_label;     /* something refers to such a place (MARK_LABEL) */
+  bool returns_oddly; /* a return of it may go anywhere */
+  bool is_typed;      /* the frontend gives its type */
+  bool is_patched;    /* a place in it is to be filled in when the program runs */
+  uint8_t occasions;  /* enum leaf_occasion, a set: when it runs, having been registered */
 };
 
 /* A type of the frontend's, and the functions that have it. */
@@ -326,6 +326,8 @@ bool graph_is_linkage(const struct call_graph *graph, uint32_t function);
  * be a GC entry.) */
 uint32_t graph_stub_target(const struct call_graph *graph, uint32_t function);
 
+/* Calls and jumps of a function by pointers may go to any function. */
+void graph_lose_pointers(const struct call_graph *graph, uint32_t function);
 /* Notes that an unresolved jump may go to a place in a function. */
 void graph_label(struct call_graph *graph, uint32_t function, uint64_t address);
 /* Whether some code or data has the address of a function elsewhere; a word for calls alone is

@@ -219,15 +219,6 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code
   resolve(flow);
 }
 
-/* Calls by a pointer may go near a function whose address another one of the group names. */
-static void lose_pointers(const struct graph_builder *builder, uint32_t first) {
-  const struct call_graph *graph = builder->graph;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
-    for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
-      if (graph->calls[k].target == graph_anything(graph))
-        graph->calls[k].target = graph_everything(graph);
-}
-
 static void resolve_group(struct value_flow *flow, uint32_t first) {
   const struct graph_builder *builder = flow->builder;
   bool names_code = false, uses_code = false, stores_code = false, has_stack_address = false;
@@ -245,8 +236,9 @@ static void resolve_group(struct value_flow *flow, uint32_t first) {
     is_open |=
         !function->is_undecodable && (uses_code || has_pointer(flow, function, has_stack_address));
   }
-  if (names_code)
-    lose_pointers(builder, first);
+  for (uint32_t i = first; names_code && i != (uint32_t)GRAPH_NO_NODE;
+       i = builder->next_in_group[i])
+    graph_lose_pointers(builder->graph, i); /* a pointer may go near a function that one names */
   if (is_open)
     follow_group(flow, first, uses_code);
 }

@@ -615,21 +615,13 @@ static void apply_finding(const struct returns *returns, const struct returns_fi
   }
 }
 
-/* A call or jump by a pointer may go near the return address in a function that reads that, and
- * near another function in one that names its address. */
-static void lose_pointers(const struct call_graph *graph, const struct graph_function *function) {
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].target == graph_anything(graph))
-      graph->calls[i].target = graph_everything(graph);
-}
-
 static void apply(const struct returns *returns, uint32_t number, struct endings *endings) {
   struct graph_builder *builder = returns->builder;
   const struct call_graph *graph = builder->graph;
   const struct graph_function *function = &graph->functions[number];
   const struct returns_verdict *verdict = &returns->verdicts[number];
-  if (verdict->reads_return || function->names_code)
-    lose_pointers(graph, function);
+  if (verdict->reads_return) /* a pointer may go near the return address */
+    graph_lose_pointers(graph, number);
   /* The return address may be handed to another function, which makes a pointer of it. A program's
    * start has none. */
   if (verdict->is_read_surely && function->address != graph->linkage.entry)

@@ -76,8 +76,8 @@ bool code_is_on_stack(const struct code_state *state, enum code_stack_base base)
   return base != CODE_NO_BASE && place_at(state, base, 0).region <= REGION_LATER;
 }
 
-/* Whether two places may be the same: on the stack, those of different regions may be, and those of
- * unresolved frame pointers. */
+/* Whether two places may be the same. On the stack, places of different regions may be, and places
+ * by an unresolved frame pointer. */
 static bool may_be_at(struct code_place a, struct code_place b) {
   const bool is_fixed = a.region == REGION_FIXED || b.region == REGION_FIXED;
   return is_at(a, b) || (!is_fixed && (a.region != b.region || a.region == REGION_FRAME));
