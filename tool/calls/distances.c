@@ -37,6 +37,15 @@ static void add_bases(struct adder *adder, const struct area *area) {
                       area->address + 8 * byte + (unsigned)__builtin_ctz(bits));
 }
 
+/* The sums from place `i` on that are in an area of code. Returns the first place beyond. */
+static size_t take_sums_in(struct adder *adder, const struct area *area, size_t i, size_t end,
+                           uint64_t distance, uint64_t at) {
+  for (; i < end && adder->places[i] + distance - area->address < area->size; i++)
+    if (area_is_marked(area, MARK_FUNCTION, adder->places[i] + distance))
+      graph_take(adder->builder->graph, adder->places[i] + distance, TAKEN_BY_DATA, at);
+  return i;
+}
+
 /* Takes the functions at a distance from a function's places. Sums in code are consecutive, as the
  * places ascend. */
 static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
@@ -46,13 +55,13 @@ static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
                            ? 0
                            : search_words_below(places, adder->count, start - distance);
   const size_t end = adder->count - first < adder->budget ? adder->count : first + adder->budget;
-  const struct area *area = NULL;
   size_t i = first;
-  for (uint64_t sum; i < end && (sum = places[i] + distance) - start < span; i++) {
-    if (area == NULL || sum - area->address >= area->size)
-      area = areas_find(&graph->areas, sum);
-    if (area != NULL && area->is_code && area_is_marked(area, MARK_FUNCTION, sum))
-      graph_take(graph, sum, TAKEN_BY_DATA, at);
+  while (i < end && places[i] + distance - start < span) {
+    const struct area *area = areas_find(&graph->areas, places[i] + distance);
+    if (area == NULL || !area->is_code)
+      i++;
+    else
+      i = take_sums_in(adder, area, i, end, distance, at);
   }
   adder->budget -= i - first;
 }
