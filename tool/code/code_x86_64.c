@@ -43,8 +43,15 @@ struct operation {
   uint32_t named, address;           /* the visible registers; those of addresses: a bit each */
 };
 
-/* The number of the general register that a register is, or is a part of. */
+/* The number of the general register that a register is, or is a part of. Most are whole, or lower
+ * halves: these are in order. */
 static int number_of(ZydisRegister name) {
+  if (name >= ZYDIS_REGISTER_RAX && name <= ZYDIS_REGISTER_R15)
+    return (int)(name - ZYDIS_REGISTER_RAX);
+  if (name >= ZYDIS_REGISTER_EAX && name <= ZYDIS_REGISTER_R15D)
+    return (int)(name - ZYDIS_REGISTER_EAX);
+  if (name == ZYDIS_REGISTER_NONE)
+    return NONE;
   const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
   return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? ZydisRegisterGetId(whole) : NONE;
 }
