@@ -303,8 +303,12 @@ static struct code_state start_of(struct value_flow *flow, uint32_t block) {
   struct values_reader reader = read_values(flow, flow->unit->blocks[block].state);
   state.stack = reader.stack;
   state.frame = reader.frame;
-  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
-    state.registers[i] = read_value(&reader, i);
+  for (uint64_t left = reader.bits >> CODE_REGISTERS; left != 0; left &= left - 1)
+    state.registers[__builtin_ctzll(left)].is_made = true;
+  for (uint64_t left = reader.stacks; left != 0; left &= left - 1)
+    state.registers[__builtin_ctzll(left)].is_stack = true;
+  for (uint32_t left = (uint32_t)reader.bits; left != 0; left &= left - 1)
+    state.registers[__builtin_ctz(left)] = read_value(&reader, (unsigned)__builtin_ctz(left));
   return state;
 }
 
