@@ -206,6 +206,16 @@ check_c() { # kept|dropped NAME C
   "$LLVM/bin/clang" -O1 -w -fno-builtin -c odd.c
   check "$1" "$2"
 }
+# Compilers copy large objects by memcpy, from and to the stack.
+for copy in memcpy memmove; do
+  for source in b elsewhere; do
+    verdict=kept
+    [[ $source == b ]] || verdict=dropped
+    check_c $verdict "$copy of $source" "void *$copy(void *, const void *, unsigned long); typedef long call(long); long elsewhere[9];
+      long no_call(long x, long y) { long a[9], b[9]; __asm__ volatile(\"\" : \"=m\"(b)); b[2] = x + y; __asm__ volatile(\"\" :: \"m\"(b));
+        $copy(a, $source, 72); __asm__ volatile(\"\" : \"+m\"(a)); return ((call *)a[2])(x) + 1; }"
+  done
+done
 for set in ssignal sysv_signal; do
   check_c kept "abort, after $set" "void abort(void); void *$set(int, void *);
     static void handle(int s) { collect(); } __attribute__((constructor)) static void set(void) { $set(6, handle); }

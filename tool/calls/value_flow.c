@@ -401,10 +401,39 @@ static void enter_target(struct value_flow *flow, struct code_value target, uint
 
 /* ---- Following ---- */
 
+/* The name of a call's target, by the stub that leads there; NULL: it has none. */
+static const char *called_name(const struct call_graph *graph, uint32_t node) {
+  const uint32_t behind =
+      graph_is_function(graph, node) ? graph_stub_target(graph, node) : (uint32_t)GRAPH_NO_NODE;
+  return call_graph_name(graph, behind != (uint32_t)GRAPH_NO_NODE ? behind : node);
+}
+
+/* Whether an instruction calls a function by which compilers copy objects. */
+static bool calls_copy(const struct value_flow *flow, uint64_t address) {
+  const struct call_graph *graph = flow->builder->graph;
+  const struct graph_function *function = &graph->functions[call_graph_function(graph, address)];
+  const struct call *calls = &graph->calls[function[0].first_call];
+  const size_t count = function[1].first_call - function[0].first_call;
+  const size_t i = SEARCH_BELOW(calls, count, at, address);
+  const char *name =
+      i < count && calls[i].at == address ? called_name(graph, calls[i].target) : NULL;
+  return name != NULL && leaf_words_have("memcpy memmove __memcpy_chk __memmove_chk", name);
+}
+
+/* A copy from one object on the stack to another has values from anywhere there. */
+static void follow_copy(const struct value_flow *flow, const struct unit_step *step,
+                        struct code_state *state) {
+  const uint8_t *arguments = flow->builder->architecture->arguments;
+  if (step->kind == CODE_CALL && state->registers[arguments[0]].is_stack &&
+      state->registers[arguments[1]].is_stack && calls_copy(flow, step->address))
+    code_store_anywhere(state, code_load_anywhere(state));
+}
+
 static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,
                                      struct code_state *state) {
   const struct code_instruction instruction = unit_instruction(flow->unit, step);
   struct code_value jump;
+  follow_copy(flow, step, state);
   code_follow(flow->builder->architecture, &instruction, state, &jump);
   return jump;
 }
