@@ -63,7 +63,7 @@ campaign: FIRST ?= $(shell date +%s)
 campaign: all
 	@echo "FIRST=$(FIRST) ROUNDS=$(ROUNDS)"
 	FIRST="$(FIRST)" ROUNDS="$(ROUNDS)" TEST_TIMEOUT=14400 BUILD="$(BUILD)" LLVM="$(LLVM)" CC="$(CC)" \
-	  tests/run $(filter %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS)) tests/cli/gc-names-languages.sh
+	  tests/run $(filter %/family-made.sh %/family-mixed.sh %/family-direct.sh %/family-machines.sh,$(CALLGRAPH_TESTS)) tests/cli/gc-names-languages.sh
 
 # Files of many kinds that double in size: work and memory must stay in proportion (KINDS= names some of them).
 .PHONY: grow
