@@ -49,6 +49,7 @@ check_made kept "a number" 'mov 1f(,%rdi,8), %rax; add $helper, %rax; ret; .push
 check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add -8(%rsp), %rcx; mov %rcx, %rax; ret; $table"
 check_made kept "kept on the stack by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, (%rcx); mov 8f(%rip), %rax; add -16(%rsp), %rax; ret; $table"
 check_made kept "loaded by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, -16(%rsp); mov 8f(%rip), %rax; add (%rcx), %rax; ret; $table"
+check_made kept "combined" "lea helper(%rip), %rcx; mov 8f(%rip), %rax; or %rcx, %rax; ret; $table"
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
 check_made kept "after a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
@@ -117,7 +118,8 @@ for load in 'lea 8(%rsp), %rcx; call *(%rcx)' 'mov %rsp, %rcx; call *8(%rcx)' 'l
   'lea 24(%rsp), %rcx; sub $16, %rcx; call *(%rcx)' 'xor %ecx, %ecx; lea 8(%rsp), %rdx; call *(%rdx,%rcx,8)' 'mov %rsp, %rcx; test %rsi, %rsi; cmove %rdi, %rcx; call *8(%rcx)' \
   'lea 8(%rsp), %rsi; lodsq; call *%rax' 'mov %rsp, %rbp; mov %rbp, %rcx; mov 8(%rcx), %rax; call *%rax' 'mov $8, %eax; add %rsp, %rax; call *(%rax)' \
   'mov %rsp, %rbp; mov $8, %edx; mov (%rdx,%rbp), %rax; call *%rax' 'lea 15(%rsp), %rcx; shr $3, %rcx; shl $3, %rcx; call *(%rcx)' \
-  'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rbp; call *(%rbp)' 'lea (%rsp,%rdx,8), %rbp; mov %rdi, (%rbp); sub $8, %rbp; call *8(%rbp)'; do
+  'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rbp; call *(%rbp)' 'lea (%rsp,%rdx,8), %rbp; mov %rdi, (%rbp); sub $8, %rbp; call *8(%rbp)' \
+  'lea 8(%rsp), %rcx; or %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; rorx $0, %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; sbb %rcx, %rax; neg %rax; call *(%rax)'; do
   check_given kept "push %rbp; sub \$32, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); $load; add \$32, %rsp; pop %rbp; ret"
 done
 check_given dropped 'sub $24, %rsp; add %rsi, %rsi; mov %rdi, 8(%rsp); lea 8(%rsp), %rcx; call *(%rcx); add $24, %rsp; ret'

@@ -330,14 +330,16 @@ static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
   const struct code_parts *parts = &instruction->parts;
-  const bool reads =
-      (course->code & parts->reads) != 0 || (sweep->names_code && parts->writes == 0);
+  const bool reads_code = (course->code & parts->reads) != 0;
+  const bool reads = reads_code || (sweep->names_code && parts->writes == 0);
   const bool is_store = instruction->stack.base != CODE_NO_BASE && !instruction->stack.is_read;
   const bool is_other = instruction->kind == CODE_OTHER;
-  const bool makes = instruction->is_sum || (!parts->is_copy && parts->writes != 0);
+  const bool makes =
+      instruction->is_sum ||
+      (!parts->is_copy && (parts->writes != 0 || (reads_code && parts->may_write != 0)));
   const bool is_inside_jump =
       instruction->target_kind != CODE_DIRECT || is_inside(sweep, instruction);
-  const bool is_copy_of_code = parts->is_copy && (course->code & parts->reads) != 0;
+  const bool is_copy_of_code = parts->is_copy && reads_code;
   function->stores_code |= is_other && reads && instruction->may_store;
   course->code &= ~parts->writes;
   course->code |= is_other && (sweep->names_code || is_copy_of_code) ? parts->writes : 0;

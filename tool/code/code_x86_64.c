@@ -545,8 +545,24 @@ static void set_copied_registers(const struct operation *operation, struct code_
   }
 }
 
-/* The registers of a sum, and the destinations of it and of copies: `writes` are those that
- * certainly change. */
+/* The registers that an instruction makes another one of; none if the result is independent of
+ * them. */
+static uint32_t read_to_compute(const struct operation *operation) {
+  const ZydisDecodedOperand *operands = operation->operands;
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const bool is_cleared =
+      (raw->mnemonic == ZYDIS_MNEMONIC_XOR || raw->mnemonic == ZYDIS_MNEMONIC_SBB) &&
+      register_of(&operands[0]) == register_of(&operands[1]) && raw->operand_width >= 32;
+  uint32_t reads = 0;
+  if (register_of(&operands[0]) == NONE || !is_written(&operands[0]) || is_cleared)
+    return 0;
+  for (unsigned i = 0; i < raw->operand_count_visible; i++)
+    reads |= is_read(&operands[i]) ? bit(register_of(&operands[i])) : 0;
+  return reads;
+}
+
+/* The registers that a value is made of, and the destinations of sums and copies: `writes` are those
+ * that certainly change. */
 static void set_registers(const struct operation *operation, enum value_operation kind,
                           uint32_t written, struct code_instruction *instruction) {
   struct code_parts *parts = &instruction->parts;
@@ -572,6 +588,7 @@ static void set_registers(const struct operation *operation, enum value_operatio
     parts->is_copy = true;
     break;
   default:
+    parts->reads = read_to_compute(operation);
     break;
   }
 }
