@@ -93,7 +93,8 @@ check_aarch64() {
   done
   for way in 'b 2f; 3: sub sp, sp, #16; ldr x3, [sp, #24]; add sp, sp, #16; b 4f; 2: str x0, [sp, #8]; b 3b; 4:' 'mov x29, sp; str x0, [sp, #8]; ldr x3, [x29, #8]' \
     'add x29, sp, #16; stur x0, [x29, #-8]; ldr x3, [sp, #8]' 'str x0, [sp, #24]; add sp, sp, #16; ldr x3, [sp, #8]; sub sp, sp, #16' \
-    'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16'; do
+    'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16' \
+    'add x29, sp, #20; str x0, [sp, #8]; ldur x3, [x29, #-12]'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
   done
   check_called kept "given, and called by a part" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; cbnz x1, make.cold; ldr x30, [sp], #16; ret
@@ -196,7 +197,8 @@ check_riscv64() {
     check_called kept "given, and loaded where another register points to: $way" "$given" "$sum; sd a0, 8(sp); $way; $back"
   done
   for way in 'j 2f; 3: addi sp, sp, -16; ld a3, 24(sp); addi sp, sp, 16; j 4f; 2: sd a0, 8(sp); j 3b; 4:' 'addi s0, sp, 16; sd a0, 8(sp); ld a3, -8(s0)' \
-    'mv s0, sp; sd a0, 8(s0); ld a3, 8(sp)' 'sd a0, 8(sp); addi sp, sp, 8; ld a3, 0(sp); addi sp, sp, -8' 'addi sp, sp, -16; sd a0, 0(sp); addi sp, sp, 16; ld a3, -16(sp)'; do
+    'mv s0, sp; sd a0, 8(s0); ld a3, 8(sp)' 'sd a0, 8(sp); addi sp, sp, 8; ld a3, 0(sp); addi sp, sp, -8' 'addi sp, sp, -16; sd a0, 0(sp); addi sp, sp, 16; ld a3, -16(sp)' \
+    'addi s0, sp, 20; sd a0, 8(sp); ld a3, -12(s0)'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "addi sp, sp, -16; sd s0, 0(sp); $sum; $way; addi sp, sp, 16; ld s0, 0(sp); $back"
   done
   check_called kept "given, and called by a part" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret

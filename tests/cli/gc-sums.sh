@@ -49,6 +49,7 @@ check_made kept "a number" 'mov 1f(,%rdi,8), %rax; add $helper, %rax; ret; .push
 check_made kept "kept on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add -8(%rsp), %rcx; mov %rcx, %rax; ret; $table"
 check_made kept "kept on the stack by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, (%rcx); mov 8f(%rip), %rax; add -16(%rsp), %rax; ret; $table"
 check_made kept "loaded by another register" "lea helper(%rip), %rax; lea -16(%rsp), %rcx; mov %rax, -16(%rsp); mov 8f(%rip), %rax; add (%rcx), %rax; ret; $table"
+check_made kept "kept on the stack at a place that 8 doesn't divide" "lea helper(%rip), %rax; mov %rax, -12(%rsp); mov 8f(%rip), %rcx; add -12(%rsp), %rcx; mov %rcx, %rax; ret; $table"
 check_made kept "combined" "lea helper(%rip), %rcx; mov 8f(%rip), %rax; or %rcx, %rax; ret; $table"
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
@@ -119,7 +120,8 @@ for load in 'lea 8(%rsp), %rcx; call *(%rcx)' 'mov %rsp, %rcx; call *8(%rcx)' 'l
   'lea 8(%rsp), %rsi; lodsq; call *%rax' 'mov %rsp, %rbp; mov %rbp, %rcx; mov 8(%rcx), %rax; call *%rax' 'mov $8, %eax; add %rsp, %rax; call *(%rax)' \
   'mov %rsp, %rbp; mov $8, %edx; mov (%rdx,%rbp), %rax; call *%rax' 'lea 15(%rsp), %rcx; shr $3, %rcx; shl $3, %rcx; call *(%rcx)' \
   'lea 8(%rsp), %rcx; mov %rcx, 16(%rsp); mov 16(%rsp), %rbp; call *(%rbp)' 'lea (%rsp,%rdx,8), %rbp; mov %rdi, (%rbp); sub $8, %rbp; call *8(%rbp)' \
-  'lea 8(%rsp), %rcx; or %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; rorx $0, %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; sbb %rcx, %rax; neg %rax; call *(%rax)'; do
+  'lea 8(%rsp), %rcx; or %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; rorx $0, %rcx, %rax; call *(%rax)' 'lea 8(%rsp), %rcx; sbb %rcx, %rax; neg %rax; call *(%rax)' \
+  'lea 8(%rsp), %rcx; mov %rcx, 20(%rsp); mov 20(%rsp), %rax; call *(%rax)'; do
   check_given kept "push %rbp; sub \$32, %rsp; add %rsi, %rdi; mov %rdi, 8(%rsp); $load; add \$32, %rsp; pop %rbp; ret"
 done
 check_given dropped 'sub $24, %rsp; add %rsi, %rsi; mov %rdi, 8(%rsp); lea 8(%rsp), %rcx; call *(%rcx); add $24, %rsp; ret'
@@ -190,7 +192,10 @@ for way in 'push %rdx; mov %rdi, (%rsp); pop %rax' 'push %rdi; pop %rax' 'push %
   'sub $24, %rsp; mov %rdi, 8(%rsp); pop %rax; pop %rax; pop %rdx' 'sub $24, %rsp; jmp 2f; 3: push $1; mov 16(%rsp), %rax; add $32, %rsp; jmp 4f; 2: mov %rdi, 8(%rsp); jmp 3b; 4:' \
   'mov %rsp, %rdx; mov %rdi, -8(%rsp); and $-64, %rsp; mov -8(%rsp), %rax; mov %rdx, %rsp' 'mov %rdi, 12(%rsp); mov 8(%rsp), %rax' \
   'mov %rdx, 8(%rsp); xchg %rdi, 8(%rsp); mov 8(%rsp), %rax' \
-  'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rbp); mov -8(%rsp), %rax'; do
+  'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rsp); mov -8(%rbp), %rax' 'mov %rsp, %rax; mov %rax, %rbp; mov %rdi, -8(%rbp); mov -8(%rsp), %rax' \
+  'lea -60(%rsp), %rbp; mov %rdi, -56(%rsp); mov 4(%rbp), %rax' \
+  'lea -60(%rsp), %rbp; mov %rdi, 4(%rbp); mov -56(%rsp), %rax' 'lea -60(%rsp), %rbp; mov %rdi, 8(%rbp); mov -52(%rsp), %rax' \
+  'mov %rdi, -8(%rsp); mov -12(%rsp), %rax' 'sub $4, %rsp; push %rdi; mov 4(%rsp), %rax; add $12, %rsp'; do
   check_given kept "push %rbp; add %rsi, %rdi; $way; pop %rbp; jmp *%rax"
 done
 check_given kept 'push %rdx; lea (%rdi,%rsi), %rcx; test %rdi, %rdi; je 1f; 2: pop %rax; jmp 3f; 1: pop %rax; push %rcx; jmp 2b; 3: jmp *%rax'

@@ -64,16 +64,15 @@ void code_move_pointers(struct code_state *state, const struct code_stack *stack
     state->frame = (struct code_place){.region = points_elsewhere ? REGION_OTHER : REGION_FRAME};
 }
 
-/* Where an instruction uses memory. */
-static struct code_place place_at(const struct code_state *state, enum code_stack_base base,
-                                  int32_t offset) {
+struct code_place code_place_at(const struct code_state *state, enum code_stack_base base,
+                                int32_t offset) {
   return base == CODE_NO_BASE         ? (struct code_place){offset, REGION_FIXED}
          : base == CODE_STACK_POINTER ? moved(state->stack, offset)
                                       : moved(state->frame, offset);
 }
 
 bool code_is_on_stack(const struct code_state *state, enum code_stack_base base) {
-  return base != CODE_NO_BASE && place_at(state, base, 0).region <= REGION_LATER;
+  return base != CODE_NO_BASE && code_place_at(state, base, 0).region <= REGION_LATER;
 }
 
 /* Whether two places may be the same. On the stack, places of different regions may be, and places
@@ -183,7 +182,7 @@ static void keep(struct code_slots *slots, struct code_place place, struct code_
 
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value) {
-  const struct code_place place = place_at(state, base, offset);
+  const struct code_place place = code_place_at(state, base, offset);
   if (place.region == REGION_OTHER)
     code_store_elsewhere(state, value);
   else
@@ -207,7 +206,7 @@ static struct code_value load(struct code_slots *slots, struct code_place place)
 
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,
                             int32_t offset) {
-  return load(state->slots, place_at(state, base, offset));
+  return load(state->slots, code_place_at(state, base, offset));
 }
 
 struct code_value code_load_anywhere(const struct code_state *state) {

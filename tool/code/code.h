@@ -308,10 +308,12 @@ void code_call(struct code_state *state, uint32_t registers, unsigned result, un
  * elsewhere than to the stack. */
 void code_move_pointers(struct code_state *state, const struct code_stack *stack,
                         bool points_elsewhere);
+/* The place at a distance from one of the two, or at a fixed address (CODE_NO_BASE). */
+struct code_place code_place_at(const struct code_state *state, enum code_stack_base base,
+                                int32_t offset);
 /* Whether one of the two, the base, points to the stack. */
 bool code_is_on_stack(const struct code_state *state, enum code_stack_base base);
-/* Stores a value at a distance from one of the two, or at a fixed address (CODE_NO_BASE); and loads
- * from there. */
+/* Stores a value in such a place, the start of a word; and loads from there. */
 void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
                 struct code_value value);
 struct code_value code_load(const struct code_state *state, enum code_stack_base base,

@@ -55,7 +55,23 @@ static struct code_value extend(struct code_value value, const struct code_value
 
 /* ---- Memory ---- */
 
-static int32_t first_word(int32_t offset) { return offset & -WORD; }
+/* How far a word on the stack is below a place in it. */
+static int32_t into_word(const struct code_state *state, uint8_t base, int32_t offset) {
+  return code_place_at(state, base, offset).offset & (WORD - 1);
+}
+
+/* The value in memory at a distance from one of the two pointers, or at a fixed address: a word, or
+ * a part of two. */
+static struct code_value load_words(const struct code_state *state, uint8_t base, int32_t from,
+                                    unsigned size) {
+  const int32_t into = into_word(state, base, from);
+  struct code_value value = code_load(state, base, from - into);
+  if (into + size > WORD) {
+    const int64_t next = (int64_t)from - into + WORD;
+    value = code_either(state->slots, value, code_load(state, base, (int32_t)next));
+  }
+  return value;
+}
 
 /* An entry of the table in memory; with an index, or an address that has one in it already. */
 static struct code_value entry_of(const struct code_instruction *instruction,
@@ -97,12 +113,12 @@ static uint8_t place_of(const struct code_values *values, const struct code_stat
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
   const struct code_values *values = &instruction->values;
-  const int32_t at = first_word((int32_t)instruction->target + more);
+  const int32_t at = (int32_t)instruction->target + more;
   const uint8_t place = place_of(values, state);
   if (place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
     return more == 0 ? entry_of(instruction, state) : unknown;
-  struct code_value kept =
-      place >= VALUE_ON_STACK ? code_load_anywhere(state) : code_load(state, place, at);
+  struct code_value kept = place >= VALUE_ON_STACK ? code_load_anywhere(state)
+                                                   : load_words(state, place, at, values->part);
   if (values->part != WORD)
     kept = (struct code_value){.is_made = kept.is_made};
   return kept.kind != CODE_UNKNOWN || kept.is_made || more != 0 ? kept
@@ -113,10 +129,10 @@ static struct code_value load(const struct code_instruction *instruction,
  * of a part of a word, it only matters whether it is computed. */
 static void store_words(struct code_state *state, enum code_stack_base base, int32_t from,
                         int64_t size, struct code_value value) {
-  if (size < WORD || from != first_word(from))
+  if (size < WORD)
     value = (struct code_value){.is_made = code_is_made(value)};
-  for (int64_t at = first_word(from); at < from + size; at += WORD)
-    code_store(state, base, (int32_t)at, value);
+  for (int64_t more = -into_word(state, base, from); more < size; more += WORD)
+    code_store(state, base, (int32_t)(from + more), value);
 }
 
 static void store_unresolved(struct code_state *state, enum value_place place,
@@ -190,7 +206,7 @@ static struct code_value operand_of(const struct code_instruction *instruction,
   case VALUE_MEMORY:
     return load(instruction, state, 0);
   case VALUE_TOP:
-    return code_load(state, CODE_STACK_POINTER, 0);
+    return load_words(state, CODE_STACK_POINTER, 0, WORD);
   default:
     return value_of(state, operand);
   }
@@ -419,7 +435,7 @@ void code_follow(const struct code_architecture *architecture,
   if (values->to == VALUE_MEMORY)
     store(instruction, state, result, 0);
   else if (values->to == VALUE_TOP)
-    code_store(state, CODE_STACK_POINTER, -WORD, result);
+    store_words(state, CODE_STACK_POINTER, -WORD, WORD, result);
   else if (instruction->may_store)
     store_unnamed(instruction, state);
   if (values->to == VALUE_MEMORY && values->operation == VALUE_COPY &&
