@@ -95,8 +95,8 @@ void model_add_self(struct model_record *record, int32_t offset) {
 }
 
 void model_add_live_out(struct model_record *record, uint16_t reg, uint8_t size) {
-  record->live_outs =
-      test_reallocate(record->live_outs, (record->live_out_count + 1) * sizeof *record->live_outs);
+  record->live_outs = room_for_one(record->live_outs, record->live_out_count,
+                                   &record->live_out_capacity, sizeof *record->live_outs);
   record->live_outs[record->live_out_count++] = (struct stackpack_live_out){reg, size};
 }
 

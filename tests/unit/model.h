@@ -29,7 +29,7 @@ struct model_record {
   struct model_list set;       /* the same, sorted and once each: see model_finish */
   struct model_list locations; /* the allocas of a statepoint; of other records, all */
   struct stackpack_live_out *live_outs;
-  size_t live_out_count;
+  uint32_t live_out_count, live_out_capacity;
 };
 
 struct model_function {
