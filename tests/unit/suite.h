@@ -8,6 +8,10 @@
 
 #include <check.h>
 
+/* Check notes the place of each assertion that holds, for a test that crashes: in a file, by a system
+ * call. A failed one's place is known all the same, and a crash has a core. */
+#define _mark_point(file, line) ((void)0)
+
 /* Puts the test into a section of pointers to tests; suite.c goes through it. */
 #define TEST(name)                                                                                 \
   static void name(int);                                                                           \
