@@ -10,6 +10,7 @@
 
 #include "format/bits.h"
 #include "format/intern.h"
+#include "runtime/stackpack.h"
 
 /* ---- In memory: sources.c ---- */
 
@@ -73,28 +74,16 @@ struct sources_part {
 bool sources_open(struct sources_part *part, const uint8_t *bytes, uint64_t size,
                   uint32_t stretch_count);
 
-enum sources_answer {
-  SOURCES_FOUND,
-  SOURCES_UNKNOWN,   /* the record has no position */
-  SOURCES_TOO_SMALL, /* the space is */
-  SOURCES_CORRUPT,
-};
-
-struct sources_frame {
-  const char *function, *file; /* "" if unknown */
-  uint32_t line;               /* 0: unknown */
-};
-
 /* The space that has room for the frames of each record. */
 static inline size_t sources_space(const struct sources_part *part) {
-  return part->depth * sizeof(struct sources_frame) + part->names_size;
+  return part->depth * sizeof(struct stackpack_source) + part->names_size;
 }
 
 /* Reads the frames of a stretch's record, innermost first, into space[0..size), which is 8-aligned.
  */
-enum sources_answer sources_read(const struct sources_part *part, uint32_t stretch,
-                                 uint32_t position, void *space, size_t size,
-                                 struct sources_frame **frames, size_t *count);
+enum stackpack_source_answer sources_read(const struct sources_part *part, uint32_t stretch,
+                                          uint32_t position, void *space, size_t size,
+                                          struct stackpack_sources *sources);
 
 /* ---- Writing: sources_write.c ---- */
 

@@ -258,21 +258,23 @@ static bool find_tail(const struct sources_part *part, uint32_t number, struct s
 }
 
 /* The frames of the record at hand, outermost first. */
-static enum sources_answer find_steps(const struct sources_records *records, uint32_t stretch,
-                                      struct sources_step steps[SOURCES_DEPTH_MAX], size_t *count) {
+static enum stackpack_source_answer find_steps(const struct sources_records *records,
+                                               uint32_t stretch,
+                                               struct sources_step steps[SOURCES_DEPTH_MAX],
+                                               size_t *count) {
   const struct sources_part *part = records->part;
   struct sources_tail tail;
   *count = 0;
   if (records->kind == SOURCES_NOWHERE)
-    return SOURCES_UNKNOWN;
+    return STACKPACK_SOURCE_UNKNOWN;
   if (records->kind == SOURCES_USUAL)
     steps[(*count)++] = (struct sources_step){stretch, records->line};
   for (uint32_t number = records->tail; number < part->tail_count; number = tail.inner) {
     if (*count >= part->depth || !find_tail(part, number, &tail))
-      return SOURCES_CORRUPT;
+      return STACKPACK_SOURCE_CORRUPT;
     steps[(*count)++] = tail.step;
   }
-  return *count > 0 ? SOURCES_FOUND : SOURCES_CORRUPT;
+  return *count > 0 ? STACKPACK_SOURCE_FOUND : STACKPACK_SOURCE_CORRUPT;
 }
 
 /* The frames of a record, and the space for the names after them. */
@@ -284,41 +286,41 @@ struct reader {
   const char *file_name;
 };
 
-static enum sources_answer take_name(struct reader *reader, const struct sources_entry *entry,
-                                     const char **name) {
+static enum stackpack_source_answer
+take_name(struct reader *reader, const struct sources_entry *entry, const char **name) {
   size_t length;
   if (entry->is_empty ||
       !sources_entry_name(reader->part, entry, reader->name, reader->room, &length))
-    return SOURCES_CORRUPT;
+    return STACKPACK_SOURCE_CORRUPT;
   if (length >= reader->room)
-    return SOURCES_TOO_SMALL;
+    return STACKPACK_SOURCE_TOO_SMALL;
   *name = reader->name;
   reader->name += length;
   *reader->name++ = 0;
   reader->room -= length + 1;
-  return SOURCES_FOUND;
+  return STACKPACK_SOURCE_FOUND;
 }
 
 /* A file's name; mostly it is that of the frame before. */
-static enum sources_answer take_file_name(struct reader *reader, uint32_t number) {
+static enum stackpack_source_answer take_file_name(struct reader *reader, uint32_t number) {
   struct sources_entry entry;
   if (number == reader->file)
-    return SOURCES_FOUND;
+    return STACKPACK_SOURCE_FOUND;
   reader->file = number;
   reader->file_name = "";
   if (number == 0)
-    return SOURCES_FOUND;
+    return STACKPACK_SOURCE_FOUND;
   return find_entry(reader->part, number, &entry) ? take_name(reader, &entry, &reader->file_name)
-                                                  : SOURCES_CORRUPT;
+                                                  : STACKPACK_SOURCE_CORRUPT;
 }
 
-static enum sources_answer fill_frame(struct reader *reader, struct sources_step step,
-                                      struct sources_frame *frame) {
+static enum stackpack_source_answer fill_frame(struct reader *reader, struct sources_step step,
+                                               struct stackpack_source *frame) {
   struct sources_entry entry;
   if (!find_entry(reader->part, step.function, &entry))
-    return SOURCES_CORRUPT;
-  enum sources_answer answer = take_name(reader, &entry, &frame->function);
-  if (answer == SOURCES_FOUND)
+    return STACKPACK_SOURCE_CORRUPT;
+  enum stackpack_source_answer answer = take_name(reader, &entry, &frame->function);
+  if (answer == STACKPACK_SOURCE_FOUND)
     answer = take_file_name(reader, entry.file);
   frame->file = reader->file_name;
   frame->line = entry.line + step.line;
@@ -326,35 +328,37 @@ static enum sources_answer fill_frame(struct reader *reader, struct sources_step
 }
 
 /* Finds the frames of a stretch's record, outermost first. */
-static enum sources_answer find_record(const struct sources_part *part, uint32_t stretch,
-                                       uint32_t position,
-                                       struct sources_step steps[SOURCES_DEPTH_MAX],
-                                       size_t *count) {
+static enum stackpack_source_answer find_record(const struct sources_part *part, uint32_t stretch,
+                                                uint32_t position,
+                                                struct sources_step steps[SOURCES_DEPTH_MAX],
+                                                size_t *count) {
   struct sources_entry entry;
   struct sources_records records;
   if (stretch >= part->stretch_count || !find_entry(part, stretch, &entry))
-    return SOURCES_CORRUPT;
+    return STACKPACK_SOURCE_CORRUPT;
   if (entry.is_empty)
-    return SOURCES_UNKNOWN;
+    return STACKPACK_SOURCE_UNKNOWN;
   sources_records(&records, part, &entry);
   for (uint64_t i = 0; i <= position; i++)
     if (!sources_records_next(&records))
-      return SOURCES_CORRUPT;
+      return STACKPACK_SOURCE_CORRUPT;
   return find_steps(&records, stretch, steps, count);
 }
 
-enum sources_answer sources_read(const struct sources_part *part, uint32_t stretch,
-                                 uint32_t position, void *space, size_t size,
-                                 struct sources_frame **frames, size_t *count) {
+enum stackpack_source_answer sources_read(const struct sources_part *part, uint32_t stretch,
+                                          uint32_t position, void *space, size_t size,
+                                          struct stackpack_sources *sources) {
   struct sources_step steps[SOURCES_DEPTH_MAX];
-  enum sources_answer answer = find_record(part, stretch, position, steps, count);
-  if (answer != SOURCES_FOUND)
+  struct stackpack_source *frames = space;
+  size_t count;
+  enum stackpack_source_answer answer = find_record(part, stretch, position, steps, &count);
+  if (answer != STACKPACK_SOURCE_FOUND)
     return answer;
-  if (size / sizeof **frames < *count)
-    return SOURCES_TOO_SMALL;
-  *frames = space;
-  struct reader reader = {part, (char *)(*frames + *count), size - *count * sizeof **frames, 0, ""};
-  for (size_t i = 0; i < *count && answer == SOURCES_FOUND; i++)
-    answer = fill_frame(&reader, steps[*count - 1 - i], &(*frames)[i]);
+  if (size / sizeof *frames < count)
+    return STACKPACK_SOURCE_TOO_SMALL;
+  struct reader reader = {part, (char *)(frames + count), size - count * sizeof *frames, 0, ""};
+  for (size_t i = 0; i < count && answer == STACKPACK_SOURCE_FOUND; i++)
+    answer = fill_frame(&reader, steps[count - 1 - i], &frames[i]);
+  *sources = (struct stackpack_sources){frames, count};
   return answer;
 }

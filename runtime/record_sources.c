@@ -2,12 +2,6 @@
 #include "format/sources.h"
 #include "runtime/internal.h"
 
-_Static_assert(sizeof(struct stackpack_source) == sizeof(struct sources_frame) &&
-                   offsetof(struct stackpack_source, file) ==
-                       offsetof(struct sources_frame, file) &&
-                   offsetof(struct stackpack_source, line) == offsetof(struct sources_frame, line),
-               "the public frame is the reader's");
-
 static bool open_part(const struct packed_table *table, struct sources_part *part) {
   return sources_open(part, table->sources, table->sources_size, table->stretch_count);
 }
@@ -24,22 +18,9 @@ enum stackpack_source_answer stackpack_record_sources(const struct stackpack_rec
   const struct packed_record *packed = record_of(record);
   const struct packed_table *table = packed->table;
   struct sources_part part;
-  struct sources_frame *frames;
   if (table->sources_size == 0)
     return table->is_raw ? STACKPACK_SOURCE_RAW : STACKPACK_SOURCE_NONE;
-  if (!open_part(table, &part))
-    return STACKPACK_SOURCE_CORRUPT;
-  switch (sources_read(&part, packed->stretch, packed->position, space, size, &frames,
-                       &sources->count)) {
-  case SOURCES_FOUND:
-    sources->frames = (const struct stackpack_source *)frames;
-    return STACKPACK_SOURCE_FOUND;
-  case SOURCES_UNKNOWN:
-    return STACKPACK_SOURCE_UNKNOWN;
-  case SOURCES_TOO_SMALL:
-    return STACKPACK_SOURCE_TOO_SMALL;
-  case SOURCES_CORRUPT:
-    break;
-  }
-  return STACKPACK_SOURCE_CORRUPT;
+  return open_part(table, &part)
+             ? sources_read(&part, packed->stretch, packed->position, space, size, sources)
+             : STACKPACK_SOURCE_CORRUPT;
 }

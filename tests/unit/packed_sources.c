@@ -73,7 +73,7 @@ static uint8_t *write_part(const struct program *program, size_t *size) {
 }
 
 static void check_frames(const struct program *program, uint32_t number,
-                         const struct sources_frame *frames, size_t count) {
+                         const struct stackpack_source *frames, size_t count) {
   for (size_t i = 0; i < count; i++) {
     ck_assert_uint_ne(number, 0);
     const struct source_place place = sources_place(&program->sources, number);
@@ -89,18 +89,20 @@ static void check_frames(const struct program *program, uint32_t number,
 static void check_record(const struct program *program, const struct sources_part *part,
                          uint32_t record) {
   const uint32_t stretch = program->stretches[record], position = program->positions[record];
-  struct sources_frame *frames;
-  size_t count, size = 0;
-  enum sources_answer answer;
+  struct stackpack_sources sources;
+  size_t size = 0;
+  enum stackpack_source_answer answer;
   uint8_t *space = NULL;
   do {
     free(space);
     space = test_allocate(size);
-    answer = sources_read(part, stretch, position, space, size, &frames, &count);
-  } while (answer == SOURCES_TOO_SMALL && (size += 1 + size / 8) <= 2 * sources_space(part));
-  ck_assert_int_eq(answer, program->places[record] == 0 ? SOURCES_UNKNOWN : SOURCES_FOUND);
-  if (answer == SOURCES_FOUND)
-    check_frames(program, program->places[record], frames, count);
+    answer = sources_read(part, stretch, position, space, size, &sources);
+  } while (answer == STACKPACK_SOURCE_TOO_SMALL &&
+           (size += 1 + size / 8) <= 2 * sources_space(part));
+  ck_assert_int_eq(answer, program->places[record] == 0 ? STACKPACK_SOURCE_UNKNOWN
+                                                        : STACKPACK_SOURCE_FOUND);
+  if (answer == STACKPACK_SOURCE_FOUND)
+    check_frames(program, program->places[record], sources.frames, sources.count);
   free(space);
 }
 
@@ -351,19 +353,18 @@ static void read_all(const struct program *program, const uint8_t *bytes, size_t
     return;
   bool is_whole = sources_unpack_open(&unpacker, &part, &sources) == SOURCES_UNPACKED;
   for (uint32_t i = 0; i < program->record_count; i += 3) {
-    struct sources_frame *frames;
-    size_t count;
+    struct stackpack_sources frames;
     uint32_t number;
-    const enum sources_answer answer = sources_read(
-        &part, program->stretches[i], program->positions[i], space, sizeof space, &frames, &count);
-    if (!is_whole || answer == SOURCES_TOO_SMALL)
+    const enum stackpack_source_answer answer = sources_read(
+        &part, program->stretches[i], program->positions[i], space, sizeof space, &frames);
+    if (!is_whole || answer == STACKPACK_SOURCE_TOO_SMALL)
       continue;
     const enum sources_unpacked unpacked =
         sources_unpack(&unpacker, program->stretches[i], program->positions[i], &number);
-    ck_assert((unpacked == SOURCES_UNPACKED) == (answer != SOURCES_CORRUPT));
+    ck_assert((unpacked == SOURCES_UNPACKED) == (answer != STACKPACK_SOURCE_CORRUPT));
     is_whole = unpacked == SOURCES_UNPACKED;
     if (is_whole)
-      ck_assert((number == 0) == (answer == SOURCES_UNKNOWN));
+      ck_assert((number == 0) == (answer == STACKPACK_SOURCE_UNKNOWN));
   }
   sources_unpack_close(&unpacker);
   sources_free(&sources);
@@ -420,8 +421,7 @@ static void check_library(const struct program *program, const uint8_t *bytes, s
                                                        : STACKPACK_SOURCE_FOUND);
     if (answer != STACKPACK_SOURCE_FOUND)
       continue;
-    check_frames(program, program->places[i], (const struct sources_frame *)sources.frames,
-                 sources.count);
+    check_frames(program, program->places[i], sources.frames, sources.count);
     ck_assert_int_eq(stackpack_record_sources(&record, space, 8, &sources),
                      STACKPACK_SOURCE_TOO_SMALL);
   }
