@@ -25,7 +25,7 @@
 
 #include "format/bits.h"
 #include "format/frames.h"
-#include "format/location.h"
+#include "runtime/stackpack.h"
 
 #define PACKED_MAGIC 0x4b505453u /* "STPK" */
 enum {
@@ -158,7 +158,7 @@ struct packed_table {
   bool is_raw;               /* set by those who have encoded raw stack maps into memory */
   struct frames_part frames; /* functions are stretches there */
   /* The class of most locations. */
-  struct location first_class;
+  struct stackpack_location first_class;
   uint32_t first_class_count, first_class_step;
   uint32_t location_count; /* of all classes. Numbers from there on are lists' */
   uint32_t frames_size;    /* in bytes; 0: `frames` is unused */
@@ -314,11 +314,12 @@ struct packed_pair {
 bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair);
 
 /* Location `number`; all zeros if there is none of this number. */
-struct location packed_other_location(const struct packed_table *table, uint32_t number);
-static inline struct location packed_location(const struct packed_table *table, uint32_t number) {
+struct stackpack_location packed_other_location(const struct packed_table *table, uint32_t number);
+static inline struct stackpack_location packed_location(const struct packed_table *table,
+                                                        uint32_t number) {
   if (number >= table->first_class_count)
     return packed_other_location(table, number);
-  struct location location = table->first_class;
+  struct stackpack_location location = table->first_class;
   location.value = (int64_t)((uint64_t)location.value + (uint64_t)number * table->first_class_step);
   return location;
 }

@@ -27,7 +27,7 @@ size_t packed_details_space(const struct packed_table *table) {
   struct packed_details_header header;
   if (!packed_details_header(table, &header) || header.columns == 0)
     return 0;
-  return align8(header.block_size) + header.deopt_max * sizeof(struct location);
+  return align8(header.block_size) + header.deopt_max * sizeof(struct stackpack_location);
 }
 
 bool packed_block_bytes(const struct packed_table *table,
@@ -48,7 +48,7 @@ bool packed_block_bytes(const struct packed_table *table,
 /* Finds the bytes of a block, decoded: in the table itself, or in space. */
 static bool decode_block(const struct packed_table *table,
                          const struct packed_details_header *header, uint32_t number, void *space,
-                         packed_decompress *decompress, struct packed_stream *bytes) {
+                         stackpack_decompress *decompress, struct packed_stream *bytes) {
   if (number >= header->block_count || !packed_block_bytes(table, header, number, bytes))
     return false;
   size_t size = (size_t)(bytes->end - bytes->next);
@@ -81,7 +81,7 @@ static bool open_streams(struct packed_block *block, struct packed_stream bytes)
 }
 
 bool packed_block_open(struct packed_block *block, const struct packed_table *table, uint32_t index,
-                       void *space, packed_decompress *decompress) {
+                       void *space, stackpack_decompress *decompress) {
   struct packed_stream bytes;
   *block = (struct packed_block){0};
   struct packed_details_header *header = &block->header;
@@ -91,7 +91,8 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
   if (header->columns == 0)
     return true;
   const uint32_t number = index >> header->shift;
-  block->deopt = (struct location *)(void *)((uint8_t *)space + align8(header->block_size));
+  block->deopt =
+      (struct stackpack_location *)(void *)((uint8_t *)space + align8(header->block_size));
   if (!decode_block(table, header, number, space, decompress, &bytes))
     return false;
   block->size = (uint32_t)(bytes.end - bytes.next);
@@ -136,14 +137,14 @@ static void take_new_deopt(struct packed_block *block, uint64_t count) {
     const uint8_t *head = take_head(block);
     const uint64_t value = i == 0 ? 0 : bits_unzigzag(take_varint(block, STREAM_DEOPT_STATES));
     if (!block->bad)
-      block->deopt[i] =
-          (struct location){head[0], bits_load16(head + 1), bits_load16(head + 3), (int64_t)value};
+      block->deopt[i] = (struct stackpack_location){head[0], bits_load16(head + 1),
+                                                    bits_load16(head + 3), (int64_t)value};
   }
   if (!block->bad)
     block->deopt_count = (uint32_t)count;
 }
 
-static void take_deopt(struct packed_block *block, struct packed_details *details) {
+static void take_deopt(struct packed_block *block, struct stackpack_details *details) {
   const uint64_t code = take_varint(block, STREAM_DEOPT_STATES);
   if (code != 0)
     take_new_deopt(block, code - 1);
@@ -155,14 +156,15 @@ static void take_deopt(struct packed_block *block, struct packed_details *detail
   details->deopt = block->deopt;
 }
 
-static void take_live_outs(struct packed_block *block, struct packed_details *details) {
+static void take_live_outs(struct packed_block *block, struct stackpack_details *details) {
   const uint64_t count = take_varint(block, STREAM_LIVE_OUT_COUNTS);
   if (count > block->header.live_outs_max) {
     block->bad = true;
     return;
   }
-  details->live_outs = take_bytes(block, STREAM_LIVE_OUTS, count * PACKED_LIVE_OUT_SIZE);
-  details->live_out_count = (uint32_t)count;
+  details->live_outs = (const struct stackpack_live_out *)take_bytes(
+      block, STREAM_LIVE_OUTS, count * sizeof *details->live_outs);
+  details->live_out_count = count;
 }
 
 static int32_t take_number(struct packed_block *block, enum packed_stream_number stream,
@@ -170,9 +172,9 @@ static int32_t take_number(struct packed_block *block, enum packed_stream_number
   return (int32_t)((uint32_t)from + (uint32_t)bits_unzigzag(take_varint(block, stream)));
 }
 
-bool packed_block_next(struct packed_block *block, struct packed_details *details) {
+bool packed_block_next(struct packed_block *block, struct stackpack_details *details) {
   const struct packed_details_header *header = &block->header;
-  *details = (struct packed_details){
+  *details = (struct stackpack_details){
       .id = header->id, .calling_convention = header->calling_convention, .flags = header->flags};
   if ((header->columns & PACKED_COLUMN_ID) != 0)
     details->id = block->id += bits_unzigzag(take_varint(block, STREAM_IDS));
@@ -188,8 +190,8 @@ bool packed_block_next(struct packed_block *block, struct packed_details *detail
   return !block->bad;
 }
 
-bool packed_details(const struct packed_record *record, void *space, packed_decompress *decompress,
-                    struct packed_details *details) {
+bool packed_details(const struct packed_record *record, void *space,
+                    stackpack_decompress *decompress, struct stackpack_details *details) {
   struct packed_block block;
   if (!packed_block_open(&block, record->table, record->index, space, decompress))
     return false;

@@ -39,8 +39,7 @@
 
 enum {
   PACKED_BLOCK_SIZE_MAX = 1 << 24, /* decoded */
-  PACKED_LIVE_OUT_SIZE = 3,
-  PACKED_HEAD_SIZE = 5, /* of a deopt state's location */
+  PACKED_HEAD_SIZE = 5,            /* of a deopt state's location */
 };
 
 /* The streams of a block, in their order. */
@@ -81,19 +80,7 @@ struct packed_details_header {
   uint8_t codec, columns, unused;
 };
 
-/* Decompresses as ZSTD_decompress does: returns the size, or more than capacity on failure. */
-typedef size_t packed_decompress(void *destination, size_t capacity, const void *source,
-                                 size_t size);
-
 /* ---- Details: packed_details.c ---- */
-
-struct packed_details {
-  uint64_t id;
-  int32_t calling_convention, flags;
-  uint32_t deopt_count, live_out_count;
-  const struct location *deopt;
-  const uint8_t *live_outs; /* 3 bytes each, as in the stream */
-};
 
 /* Reads the header; the default one for a table without the part. False: the part is broken. */
 bool packed_details_header(const struct packed_table *table, struct packed_details_header *header);
@@ -106,8 +93,8 @@ struct packed_stream {
 struct packed_block {
   struct packed_details_header header;
   struct packed_stream streams[PACKED_STREAMS];
-  uint32_t size;          /* decoded, in bytes */
-  struct location *deopt; /* room for the largest deopt state */
+  uint32_t size;                    /* decoded, in bytes */
+  struct stackpack_location *deopt; /* room for the largest deopt state */
   uint64_t id;
   uint64_t first_value; /* of the last deopt state that has one */
   uint32_t deopt_count; /* of the record before */
@@ -126,11 +113,11 @@ bool packed_block_bytes(const struct packed_table *table,
  * packed_block_next goes from the block's first record on. False where it is broken. `space` is
  * 8-aligned; `decompress` may be NULL for tables with uncompressed blocks. */
 bool packed_block_open(struct packed_block *block, const struct packed_table *table, uint32_t index,
-                       void *space, packed_decompress *decompress);
-bool packed_block_next(struct packed_block *block, struct packed_details *details);
+                       void *space, stackpack_decompress *decompress);
+bool packed_block_next(struct packed_block *block, struct stackpack_details *details);
 
 /* The details of one record; decodes its block. */
-bool packed_details(const struct packed_record *record, void *space, packed_decompress *decompress,
-                    struct packed_details *details);
+bool packed_details(const struct packed_record *record, void *space,
+                    stackpack_decompress *decompress, struct stackpack_details *details);
 
 #endif

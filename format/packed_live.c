@@ -104,14 +104,15 @@ static uint32_t class_of(const struct packed_table *table, uint32_t number) {
   return from;
 }
 
-struct location packed_other_location(const struct packed_table *table, uint32_t number) {
+struct stackpack_location packed_other_location(const struct packed_table *table, uint32_t number) {
   const uint32_t class = class_of(table, number);
   if (class == table->class_count)
-    return (struct location){0};
+    return (struct stackpack_location){0};
   const uint32_t nth = number - (class == 0 ? 0 : class_end(table, class - 1));
   const uint8_t *bytes = table->classes + (size_t) class * PACKED_CLASS_SIZE;
   const uint64_t value = bits_load64(bytes + 16) + (uint64_t)nth * bits_load32(bytes + 12);
-  return (struct location){bytes[4], bits_load16(bytes), bits_load16(bytes + 2), (int64_t)value};
+  return (struct stackpack_location){bytes[4], bits_load16(bytes), bits_load16(bytes + 2),
+                                     (int64_t)value};
 }
 
 /* ---- Lists ---- */

@@ -184,8 +184,8 @@ static void open_classes(struct packed_table *table) {
     return;
   const uint8_t *last = class + (size_t)(table->class_count - 1) * PACKED_CLASS_SIZE;
   table->location_count = bits_load32(last + 8);
-  table->first_class = (struct location){class[4], bits_load16(class), bits_load16(class + 2),
-                                         (int64_t)bits_load64(class + 16)};
+  table->first_class = (struct stackpack_location){
+      class[4], bits_load16(class), bits_load16(class + 2), (int64_t)bits_load64(class + 16)};
   /* (Where the last class ends before the first one does, the table is broken: none is in both.) */
   const uint32_t first_end = bits_load32(class + 8);
   table->first_class_count = first_end < table->location_count ? first_end : table->location_count;

@@ -14,7 +14,7 @@
 struct unpacker {
   const struct packed_table *packed;
   struct safepoints *table;
-  packed_decompress *decompress;
+  stackpack_decompress *decompress;
   void *space;               /* for details */
   struct packed_block block; /* the block with the next record's details */
   uint64_t details_size;     /* of the details that were read: see charge_details */
@@ -149,8 +149,8 @@ static bool unpack_functions(struct unpacker *unpacker) {
 
 /* ---- Live sets ---- */
 
-static bool is_location(struct location location) {
-  return location.kind >= LOCATION_REGISTER && location.kind <= LOCATION_LARGE_CONSTANT;
+static bool is_location(struct stackpack_location location) {
+  return location.kind >= STACKPACK_REGISTER && location.kind <= STACKPACK_LARGE_CONSTANT;
 }
 
 /* Interns the list that a record has, if any. */
@@ -162,7 +162,7 @@ static bool unpack_list(struct unpacker *unpacker, struct packed_list list, uint
   if (!make_room(unpacker, (size_t)list.left + 1))
     return false;
   while (packed_list_next(&list, &location)) {
-    const struct location read = packed_location(unpacker->packed, location);
+    const struct stackpack_location read = packed_location(unpacker->packed, location);
     if (!is_location(read))
       return broken(unpacker, "a broken list of locations");
     unpacker->words[count++] = safepoints_add_location(unpacker->table, read);
@@ -202,8 +202,8 @@ static bool unpack_live(struct unpacker *unpacker, const struct packed_record *p
     return false;
   struct packed_pairs pairs = layout_pairs(packed, packed_record->layout, packed_record->position);
   while (packed_pairs_next(&pairs, &pair)) {
-    const struct location base = packed_location(packed, pair.base);
-    const struct location derived = packed_location(packed, pair.derived);
+    const struct stackpack_location base = packed_location(packed, pair.base);
+    const struct stackpack_location derived = packed_location(packed, pair.derived);
     if (!is_location(base) || !is_location(derived))
       return broken(unpacker, "a live set with an unknown location");
     if (!make_room(unpacker, (size_t)count + 2))
@@ -245,7 +245,7 @@ static bool charge_details(struct unpacker *unpacker, uint64_t size) {
 static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct safepoint *record) {
   enum { LOCATION_SIZE = 12, LIVE_OUT_SIZE = 4 }; /* LLVM's */
   struct safepoints *table = unpacker->table;
-  struct packed_details details;
+  struct stackpack_details details;
   if (starts_block(unpacker, index)) {
     if (!packed_block_open(&unpacker->block, unpacker->packed, index, unpacker->space,
                            unpacker->decompress))
@@ -271,10 +271,8 @@ static bool unpack_details(struct unpacker *unpacker, uint32_t index, struct saf
     unpacker->words[i] = safepoints_add_location(table, details.deopt[i]);
   }
   record->deopt = safepoints_add_list(table, unpacker->words, details.deopt_count);
-  for (uint32_t i = 0; i < details.live_out_count; i++) {
-    const uint8_t *bytes = details.live_outs + (size_t)i * 3;
-    unpacker->words[i] = (uint64_t)bits_load16(bytes) << 8 | bytes[2];
-  }
+  for (uint32_t i = 0; i < details.live_out_count; i++)
+    unpacker->words[i] = (uint64_t)details.live_outs[i].reg << 8 | details.live_outs[i].size;
   record->live_outs = safepoints_add_list(table, unpacker->words, details.live_out_count);
   return !table->no_memory;
 }
@@ -378,7 +376,7 @@ static bool unpack(struct unpacker *unpacker) {
          unpack_global_roots(unpacker);
 }
 
-bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
+bool packed_unpack(const struct packed_table *packed, stackpack_decompress *decompress,
                    struct safepoints *table) {
   struct unpacker unpacker = {.packed = packed, .table = table, .decompress = decompress};
   table->frame_machine = packed->frames.machine;

@@ -21,7 +21,7 @@ const char *packed_write_quickly(const struct safepoints *table, uint64_t addres
 
 /* Adds all records of a packed table to an empty table of safepoints, and finishes it. False: the
  * packed table is broken (table->error), or memory has run out (table->no_memory). */
-bool packed_unpack(const struct packed_table *packed, packed_decompress *decompress,
+bool packed_unpack(const struct packed_table *packed, stackpack_decompress *decompress,
                    struct safepoints *table);
 
 #endif

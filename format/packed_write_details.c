@@ -64,7 +64,7 @@ static void choose_columns(struct details_writer *writer) {
 }
 
 /* The number of a location's head in this block, appended if it is new. */
-static uint64_t head_number(struct bit_writer *heads, const struct location *location) {
+static uint64_t head_number(struct bit_writer *heads, const struct stackpack_location *location) {
   enum { HEADS_SEARCHED = 256 };
   const uint64_t count = heads->size / 8 / PACKED_HEAD_SIZE;
   for (uint64_t i = 0; i < count && i < HEADS_SEARCHED; i++) {
@@ -79,7 +79,7 @@ static uint64_t head_number(struct bit_writer *heads, const struct location *loc
   return count;
 }
 
-static bool same_heads(const struct location *a, const struct location *b) {
+static bool same_heads(const struct stackpack_location *a, const struct stackpack_location *b) {
   return a->kind == b->kind && a->size == b->size && a->reg == b->reg;
 }
 
@@ -91,8 +91,8 @@ static bool same_but_first(const struct safepoints *table, struct intern_sequenc
     return false;
   if (a.count == 0 || a.words[0] == b.words[0])
     return true;
-  const struct location first = safepoints_location(table, (uint32_t)a.words[0]);
-  const struct location other = safepoints_location(table, (uint32_t)b.words[0]);
+  const struct stackpack_location first = safepoints_location(table, (uint32_t)a.words[0]);
+  const struct stackpack_location other = safepoints_location(table, (uint32_t)b.words[0]);
   return same_heads(&first, &other);
 }
 
@@ -108,13 +108,13 @@ static void put_deopt(struct details_writer *writer, const struct safepoint *rec
   struct bit_writer *states = &writer->streams[STREAM_DEOPT_STATES];
   bit_writer_varint(states, is_new ? deopt.count + 1 : 0);
   for (uint64_t i = 0; i < deopt.count && is_new; i++) {
-    const struct location location = safepoints_location(table, (uint32_t)deopt.words[i]);
+    const struct stackpack_location location = safepoints_location(table, (uint32_t)deopt.words[i]);
     bit_writer_varint(states, head_number(&writer->streams[STREAM_DEOPT_HEADS], &location));
     if (i > 0)
       bit_writer_varint(states, bits_zigzag((uint64_t)location.value));
   }
   if (deopt.count > 0) {
-    const struct location first = safepoints_location(table, (uint32_t)deopt.words[0]);
+    const struct stackpack_location first = safepoints_location(table, (uint32_t)deopt.words[0]);
     bit_writer_varint(&writer->streams[STREAM_FIRST_VALUES],
                       bits_zigzag((uint64_t)first.value - *first_value));
     *first_value = (uint64_t)first.value;

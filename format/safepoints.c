@@ -54,7 +54,7 @@ static const uint64_t *location_words(const struct safepoints *table, uint32_t n
   return table->locations.words + (size_t)number * 2;
 }
 
-uint32_t safepoints_add_location(struct safepoints *table, struct location location) {
+uint32_t safepoints_add_location(struct safepoints *table, struct stackpack_location location) {
   const uint64_t words[2] = {
       (uint64_t)location.kind << 32 | (uint64_t)location.reg << 16 | location.size,
       (uint64_t)location.value,
@@ -79,14 +79,14 @@ bool safepoints_has_record(const struct safepoints *table, uint64_t address) {
   return i < table->record_count && table->records[i].address == address;
 }
 
-struct location safepoints_location(const struct safepoints *table, uint32_t number) {
+struct stackpack_location safepoints_location(const struct safepoints *table, uint32_t number) {
   const uint64_t *words = location_words(table, number);
-  return (struct location){(uint8_t)(words[0] >> 32), (uint16_t)words[0],
-                           (uint16_t)(words[0] >> 16), (int64_t)words[1]};
+  return (struct stackpack_location){(uint8_t)(words[0] >> 32), (uint16_t)words[0],
+                                     (uint16_t)(words[0] >> 16), (int64_t)words[1]};
 }
 
-int safepoint_location_compare(struct location a, struct location b) {
-  const struct location *x = &a, *y = &b;
+int safepoint_location_compare(struct stackpack_location a, struct stackpack_location b) {
+  const struct stackpack_location *x = &a, *y = &b;
   ORDER_BY(x, y, kind)
   ORDER_BY(x, y, reg)
   ORDER_BY(x, y, value)

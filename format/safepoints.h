@@ -17,8 +17,8 @@
 
 #include "format/code_ranges.h"
 #include "format/frames.h"
-#include "format/location.h"
 #include "format/sources.h"
+#include "runtime/stackpack.h"
 
 #define SAFEPOINT_FRAME_SIZE_UNKNOWN UINT64_MAX
 
@@ -143,7 +143,7 @@ bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addre
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
 bool safepoints_add_record(struct safepoints *table, struct safepoint record);
 /* Each of these returns a number; INTERN_FAILED if memory runs out, and table->no_memory is set. */
-uint32_t safepoints_add_location(struct safepoints *table, struct location location);
+uint32_t safepoints_add_location(struct safepoints *table, struct stackpack_location location);
 uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count);
 /* Sorts items[0..pairs) and interns them, followed by the list item, unless that is 0: the array
  * has room for it. INTERN_FAILED if memory runs out. */
@@ -181,11 +181,11 @@ uint32_t safepoints_find_function(const struct safepoints *table, uint64_t addre
 uint32_t safepoints_first_record(const struct safepoints *table, uint64_t address);
 bool safepoints_has_record(const struct safepoints *table, uint64_t address);
 
-struct location safepoints_location(const struct safepoints *table, uint32_t number);
+struct stackpack_location safepoints_location(const struct safepoints *table, uint32_t number);
 /* The order of records of one table by their contents without address, function and frame: 0, if
  * these are the same. */
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y);
-int safepoint_location_compare(struct location a, struct location b);
+int safepoint_location_compare(struct stackpack_location a, struct stackpack_location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);
 
 #endif

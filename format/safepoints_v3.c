@@ -26,12 +26,12 @@ struct statepoint_form {
  * values, these values, the (base, derived) pairs, and allocas: of the last two, only allocas are
  * direct locations. It writes no count of pairs: so the allocas are the direct locations at the
  * end, less one if the rest is odd. */
-static bool statepoint_form(const struct location *locations, unsigned count,
+static bool statepoint_form(const struct stackpack_location *locations, unsigned count,
                             enum statepoint_rule rule, struct statepoint_form *form) {
   if (count < 3)
     return false;
   for (unsigned i = 0; i < 3; i++)
-    if (locations[i].kind != LOCATION_CONSTANT)
+    if (locations[i].kind != STACKPACK_CONSTANT)
       return false;
   const bool sensible = locations[0].value >= 0 && locations[0].value <= CALLING_CONVENTION_MAX &&
                         locations[1].value >= 0 && locations[1].value <= FLAGS_MAX;
@@ -42,7 +42,7 @@ static bool statepoint_form(const struct location *locations, unsigned count,
   form->deopt = (unsigned)locations[2].value;
   form->allocas = 0;
   const unsigned rest = count - 3 - form->deopt;
-  while (form->allocas < rest && locations[count - 1 - form->allocas].kind == LOCATION_DIRECT)
+  while (form->allocas < rest && locations[count - 1 - form->allocas].kind == STACKPACK_DIRECT)
     form->allocas++;
   if ((rest - form->allocas) % 2 != 0) {
     if (form->allocas == 0)
@@ -75,7 +75,7 @@ struct reader {
   const struct statepoint_signs *signs;
   struct stackmap_v3_reader raw;
   /* One record: as large as it can be. */
-  struct location locations[LOCATIONS_MAX];
+  struct stackpack_location locations[LOCATIONS_MAX];
   uint64_t words[LOCATIONS_MAX + 1];
   unsigned recent_shift;  /* there are 2 to the power of that: few for a JIT's maps */
   struct recent recent[]; /* by a checksum of the locations' bytes */
@@ -84,14 +84,15 @@ struct reader {
 /* ---- A record ---- */
 
 /* Interns locations[0..count) as a list. */
-static uint32_t add_list(struct reader *reader, const struct location *locations, unsigned count) {
+static uint32_t add_list(struct reader *reader, const struct stackpack_location *locations,
+                         unsigned count) {
   for (unsigned i = 0; i < count; i++)
     reader->words[i] = safepoints_add_location(reader->table, locations[i]);
   return safepoints_add_list(reader->table, reader->words, count);
 }
 
 /* Interns the live set of a statepoint: its pairs as a set, then its allocas as one list. */
-static uint32_t add_statepoint_live(struct reader *reader, const struct location *pairs,
+static uint32_t add_statepoint_live(struct reader *reader, const struct stackpack_location *pairs,
                                     const struct statepoint_form *form) {
   const uint32_t allocas =
       form->allocas == 0 ? 0 : add_list(reader, pairs + form->pairs, form->allocas);
@@ -120,16 +121,16 @@ static bool read_locations(struct reader *reader, const struct stackmap_v3_recor
   for (unsigned i = 0; i < raw->locations; i++) {
     if (!stackmap_v3_location(&reader->raw, raw, i, &reader->locations[i]))
       return false;
-    *is_pooled |= bytes[(size_t)i * STACKMAP_V3_LOCATION_SIZE] == LOCATION_LARGE_CONSTANT;
+    *is_pooled |= bytes[(size_t)i * STACKMAP_V3_LOCATION_SIZE] == STACKPACK_LARGE_CONSTANT;
   }
   return true;
 }
 
 /* Whether a location after the three constants is a slot, counted from the stack pointer. */
 static bool has_stack_pointer_slot(const struct reader *reader, unsigned count) {
-  const struct location *locations = reader->locations;
+  const struct stackpack_location *locations = reader->locations;
   for (unsigned i = 3; i < count; i++)
-    if ((locations[i].kind == LOCATION_INDIRECT || locations[i].kind == LOCATION_DIRECT) &&
+    if ((locations[i].kind == STACKPACK_INDIRECT || locations[i].kind == STACKPACK_DIRECT) &&
         locations[i].reg == reader->signs->stack_pointer)
       return true;
   return false;
@@ -139,7 +140,7 @@ static bool has_stack_pointer_slot(const struct reader *reader, unsigned count) 
 static bool take_apart(struct reader *reader, const struct stackmap_v3_record *raw,
                        enum statepoint_rule rule, struct contents *contents) {
   struct safepoints *table = reader->table;
-  struct location *locations = reader->locations;
+  struct stackpack_location *locations = reader->locations;
   struct statepoint_form form;
   *contents = (struct contents){0};
   contents->is_statepoint =
@@ -265,7 +266,7 @@ static bool read_by_signs(struct reader *reader, const struct stackmap_v3_record
 /* Interns a record's live-outs. */
 static uint32_t add_live_outs(struct reader *reader, const struct stackmap_v3_record *record) {
   for (unsigned i = 0; i < record->live_outs; i++) {
-    const struct stackmap_v3_live_out live_out = stackmap_v3_live_out(&reader->raw, record, i);
+    const struct stackpack_live_out live_out = stackmap_v3_live_out(&reader->raw, record, i);
     reader->words[i] = (uint64_t)live_out.reg << 8 | live_out.size;
   }
   return safepoints_add_list(reader->table, reader->words, record->live_outs);

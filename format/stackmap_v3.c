@@ -112,20 +112,21 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
 
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,
-                          struct location *location) {
+                          struct stackpack_location *location) {
   const size_t position = record->locations_position + (size_t)n * STACKMAP_V3_LOCATION_SIZE;
   const uint8_t *bytes = reader->bytes + position;
   const int32_t value = (int32_t)bits_load32(bytes + 8);
-  *location = (struct location){bytes[0], bits_load16(bytes + 2), bits_load16(bytes + 4), value};
+  *location =
+      (struct stackpack_location){bytes[0], bits_load16(bytes + 2), bits_load16(bytes + 4), value};
   switch (location->kind) {
-  case LOCATION_REGISTER:
-  case LOCATION_DIRECT:
-  case LOCATION_INDIRECT:
+  case STACKPACK_REGISTER:
+  case STACKPACK_DIRECT:
+  case STACKPACK_INDIRECT:
     return true;
-  case LOCATION_CONSTANT:
+  case STACKPACK_CONSTANT:
     location->reg = 0;
     return true;
-  case LOCATION_LARGE_CONSTANT:
+  case STACKPACK_LARGE_CONSTANT:
     if ((uint32_t)value >= reader->constants)
       return fail(reader, "a location with the index of a constant that is not there", position);
     location->reg = 0;
@@ -134,19 +135,19 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
     /* LLVM pools only values beyond 32 bits; another producer's small value is the same
      * constant. */
     if (location->value >= 0 && location->value <= INT32_MAX)
-      location->kind = LOCATION_CONSTANT;
+      location->kind = STACKPACK_CONSTANT;
     return true;
   default:
     return fail(reader, "a location of an unknown kind", position);
   }
 }
 
-struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
-                                                 const struct stackmap_v3_record *record,
-                                                 unsigned n) {
+struct stackpack_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
+                                               const struct stackmap_v3_record *record,
+                                               unsigned n) {
   const uint8_t *bytes =
       reader->bytes + record->live_outs_position + (size_t)n * STACKMAP_V3_LIVE_OUT_SIZE;
-  return (struct stackmap_v3_live_out){bits_load16(bytes), bytes[3]};
+  return (struct stackpack_live_out){bits_load16(bytes), bytes[3]};
 }
 
 void stackmap_v3_move(uint8_t *bytes, size_t size, uint64_t distance, bool has_discarded) {

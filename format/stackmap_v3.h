@@ -23,7 +23,7 @@
 #ifndef STACKPACK_STACKMAP_V3_H
 #define STACKPACK_STACKMAP_V3_H
 
-#include "format/location.h"
+#include "runtime/stackpack.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,11 +72,6 @@ struct stackmap_v3_record {
   size_t locations_position, live_outs_position;
 };
 
-struct stackmap_v3_live_out {
-  uint16_t reg;
-  uint8_t size;
-};
-
 struct stackmap_v3_reader stackmap_v3_open(const void *bytes, size_t size);
 
 /* Each moves to the next item. False: there is none, or the section is broken and reader->error
@@ -93,10 +88,9 @@ void stackmap_v3_move(uint8_t *bytes, size_t size, uint64_t distance, bool has_d
 /* Location n < record->locations; false (and reader->error) for an unknown kind or constant. */
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,
-                          struct location *location);
+                          struct stackpack_location *location);
 /* Live-out n < record->live_outs. */
-struct stackmap_v3_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
-                                                 const struct stackmap_v3_record *record,
-                                                 unsigned n);
+struct stackpack_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
+                                               const struct stackmap_v3_record *record, unsigned n);
 
 #endif

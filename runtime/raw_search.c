@@ -43,7 +43,7 @@ static uint64_t code_end(const struct elf_image *image, uint64_t address) {
 
 static bool read_locations(struct stackmap_v3_reader *reader,
                            const struct stackmap_v3_record *record) {
-  struct location location;
+  struct stackpack_location location;
   for (unsigned i = 0; i < record->locations; i++)
     if (!stackmap_v3_location(reader, record, i, &location))
       return false;

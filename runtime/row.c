@@ -14,12 +14,12 @@ struct reader {
 };
 
 static struct reader start(struct row *row, const struct packed_table *table, uint32_t first) {
-  const struct location location = packed_location(table, first);
+  const struct stackpack_location location = packed_location(table, first);
   const int64_t word = location.value / ROW_WORD;
   const bool fits = location.value % ROW_WORD == 0 && word == (int16_t)word &&
                     location.reg == (uint8_t)location.reg;
   struct reader reader = {.table = table, .row = row, .first = first};
-  if (fits && location.kind == LOCATION_INDIRECT && location.size == ROW_WORD &&
+  if (fits && location.kind == STACKPACK_INDIRECT && location.size == ROW_WORD &&
       first < table->first_class_count && table->first_class_step == ROW_WORD)
     reader.words = table->first_class_count - first;
   row->head.first = fits ? (int16_t)word : 0;
@@ -31,15 +31,15 @@ static struct reader start(struct row *row, const struct packed_table *table, ui
 }
 
 /* The place of a location; ROW_PLACES: none. */
-static unsigned place_of_other(struct row *row, struct location location) {
+static unsigned place_of_other(struct row *row, struct stackpack_location location) {
   const uint64_t distance =
       (uint64_t)location.value - (uint64_t)((int64_t)row->head.first * ROW_WORD);
   if (location.size != ROW_WORD)
     return ROW_PLACES;
-  if (location.kind == LOCATION_INDIRECT && location.reg == row->head.reg &&
+  if (location.kind == STACKPACK_INDIRECT && location.reg == row->head.reg &&
       distance % ROW_WORD == 0 && distance / ROW_WORD < ROW_SLOTS)
     return (unsigned)(distance / ROW_WORD);
-  if (location.kind != LOCATION_REGISTER || location.value != 0 ||
+  if (location.kind != STACKPACK_REGISTER || location.value != 0 ||
       location.reg >= ROW_PLACES - ROW_SLOTS)
     return ROW_PLACES;
   row->head.has_registers = true;
@@ -112,8 +112,8 @@ bool row_read(struct row *row, const struct packed_record *record) {
 
 /* Whether the locations of the first class are words at the stack pointer. */
 static bool has_words(const struct packed_table *table) {
-  const struct location *location = &table->first_class;
-  return location->kind == LOCATION_INDIRECT && location->size == ROW_WORD &&
+  const struct stackpack_location *location = &table->first_class;
+  return location->kind == STACKPACK_INDIRECT && location->size == ROW_WORD &&
          location->reg == STACKPACK_STACK_POINTER && location->value % ROW_WORD == 0 &&
          table->first_class_step == ROW_WORD;
 }

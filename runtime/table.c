@@ -141,12 +141,6 @@ bool stackpack_record_next(struct stackpack_record *record) {
 
 /* ---- Locations ---- */
 
-static inline struct stackpack_location numbered_location(const struct packed_table *table,
-                                                          uint32_t number) {
-  const struct location location = packed_location(table, number);
-  return (struct stackpack_location){location.kind, location.size, location.reg, location.value};
-}
-
 struct stackpack_pairs stackpack_pairs(const struct stackpack_record *record) {
   const struct packed_record *packed = record_of(record);
   struct stackpack_pairs pairs;
@@ -163,9 +157,9 @@ bool stackpack_pairs_next(struct stackpack_pairs *pairs, struct stackpack_locati
     pairs->is_corrupt = own->bad;
     return false;
   }
-  *derived = *base = numbered_location(own->table, pair.derived);
+  *derived = *base = packed_location(own->table, pair.derived);
   if (pair.base != pair.derived)
-    *base = numbered_location(own->table, pair.base);
+    *base = packed_location(own->table, pair.base);
   return true;
 }
 
@@ -209,7 +203,7 @@ static inline struct stackpack_location nearby_location(const struct nearby *nea
 /* The same for any location. */
 static __attribute__((noinline)) struct stackpack_location
 far_location(const struct packed_table *table, uint32_t number) {
-  return numbered_location(table, number);
+  return packed_location(table, number);
 }
 
 /* Visits a pair with a location that is far. False: the table is broken. */
@@ -218,7 +212,7 @@ static __attribute__((noinline)) bool visit_far(const struct packed_table *table
                                                 void *context) {
   struct packed_pairs group = {.table = table};
   if (is_references(&group, pair))
-    visit(context, numbered_location(table, pair.base), numbered_location(table, pair.derived));
+    visit(context, packed_location(table, pair.base), packed_location(table, pair.derived));
   return !group.bad;
 }
 
@@ -275,17 +269,11 @@ bool stackpack_locations_next(struct stackpack_locations *locations,
   uint32_t number;
   if (!packed_list_next(list, &number))
     return false;
-  *location = numbered_location(list->table, number);
+  *location = packed_location(list->table, number);
   return true;
 }
 
 /* ---- Details ---- */
-
-_Static_assert(sizeof(struct location) == sizeof(struct stackpack_location) &&
-                   offsetof(struct location, value) == offsetof(struct stackpack_location, value) &&
-                   offsetof(struct location, reg) == offsetof(struct stackpack_location, reg),
-               "a location lies over the public one");
-_Static_assert(sizeof(struct stackpack_live_out) == PACKED_LIVE_OUT_SIZE, "and a live-out");
 
 size_t stackpack_details_space(const struct stackpack_table *table) {
   return packed_details_space(const_table_of(table));
@@ -293,18 +281,9 @@ size_t stackpack_details_space(const struct stackpack_table *table) {
 
 bool stackpack_record_details(const struct stackpack_record *record, void *space,
                               stackpack_decompress *decompress, struct stackpack_details *details) {
-  struct packed_details packed;
-  if (!packed_details(record_of(record), space, decompress, &packed))
+  if (!packed_details(record_of(record), space, decompress, details))
     return false;
-  const bool statepoint = record->kind == STACKPACK_STATEPOINT;
-  *details = (struct stackpack_details){
-      .id = packed.id,
-      .calling_convention = statepoint ? packed.calling_convention : 0,
-      .flags = statepoint ? packed.flags : 0,
-      .deopt = (const struct stackpack_location *)packed.deopt,
-      .deopt_count = packed.deopt_count,
-      .live_outs = (const struct stackpack_live_out *)packed.live_outs,
-      .live_out_count = packed.live_out_count,
-  };
+  if (record->kind != STACKPACK_STATEPOINT)
+    details->calling_convention = details->flags = 0;
   return true;
 }

@@ -61,11 +61,11 @@ static void write_bytes(FILE *file, const void *bytes, size_t size) {
 
 /* ---- Drawing a function ---- */
 
-static bool is_slot(struct location location) {
-  return location.kind == LOCATION_INDIRECT || location.kind == LOCATION_DIRECT;
+static bool is_slot(struct stackpack_location location) {
+  return location.kind == STACKPACK_INDIRECT || location.kind == STACKPACK_DIRECT;
 }
 
-static int64_t moved(const struct slots *slots, struct location location) {
+static int64_t moved(const struct slots *slots, struct stackpack_location location) {
   for (uint32_t i = 0; is_slot(location) && i < slots->count; i++)
     if (slots->from[i] == location.value)
       return slots->to[i];
@@ -73,7 +73,7 @@ static int64_t moved(const struct slots *slots, struct location location) {
 }
 
 static void note_slot(struct generator *generator, uint32_t number) {
-  const struct location location =
+  const struct stackpack_location location =
       safepoints_location(&generator->sample->program.loaded.table, number);
   struct slots *slots = &generator->slots;
   if (!is_slot(location))
@@ -153,11 +153,11 @@ static void vary_offsets(struct generator *generator, const struct safepoint_fun
 
 /* ---- Writing it ---- */
 
-static void write_location(struct generator *generator, struct location location) {
+static void write_location(struct generator *generator, struct stackpack_location location) {
   const int64_t value = moved(&generator->slots, location);
   uint8_t kind = location.kind;
   int32_t field = (int32_t)value;
-  if (kind == LOCATION_LARGE_CONSTANT) {
+  if (kind == STACKPACK_LARGE_CONSTANT) {
     v3_constant(&generator->constants_part, (uint64_t)value);
     kind = V3_CONSTANT_INDEX;
     field = (int32_t)generator->map_constants++;

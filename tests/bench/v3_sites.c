@@ -1,7 +1,7 @@
 /* v3_sites.c - see v3_sites.h. The subject's records have been checked before. */
 #include "v3_sites.h"
 
-#include "format/location.h"
+#include "runtime/stackpack.h"
 
 enum { HEADER_LOCATIONS = 3 }; /* calling convention, flags, number of deopt locations */
 
@@ -24,17 +24,17 @@ static bool next_function(struct v3_sites *sites) {
 
 /* Pairs are after the deopt state, and direct locations after them are others. */
 static void find_pairs(struct v3_sites *sites) {
-  struct location location = {0};
+  struct stackpack_location location = {0};
   unsigned end = sites->record.locations;
   sites->locations = 0;
   for (unsigned i = 0; i < HEADER_LOCATIONS; i++)
     if (i >= end || !stackmap_v3_location(&sites->reader, &sites->record, i, &location) ||
-        location.kind != LOCATION_CONSTANT)
+        location.kind != STACKPACK_CONSTANT)
       return;
   sites->first_location = HEADER_LOCATIONS + (unsigned)location.value;
   while (end > sites->first_location &&
          stackmap_v3_location(&sites->reader, &sites->record, end - 1, &location) &&
-         location.kind == LOCATION_DIRECT)
+         location.kind == STACKPACK_DIRECT)
     end--;
   if (end > sites->first_location)
     sites->locations = end - sites->first_location;
@@ -58,7 +58,7 @@ bool v3_sites_next(struct v3_sites *sites) {
 unsigned v3_sites_pairs(struct v3_sites *sites, struct pair pairs[V3_PAIRS_MAX]) {
   unsigned count = 0;
   for (unsigned i = 0; i + 1 < sites->locations; i += 2) {
-    struct location base = {0}, derived = {0};
+    struct stackpack_location base = {0}, derived = {0};
     const unsigned first = sites->first_location + i;
     if (!stackmap_v3_location(&sites->reader, &sites->record, first, &base) ||
         !stackmap_v3_location(&sites->reader, &sites->record, first + 1, &derived))

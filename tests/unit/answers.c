@@ -69,8 +69,8 @@ static struct safepoints table_of(const struct program *program) {
     uint64_t items[65];
     unsigned count = 0;
     for (uint64_t left = program->records[i].slots; left != 0; left &= left - 1) {
-      const struct location slot = {
-          .kind = LOCATION_INDIRECT, .reg = 7, .size = 8, .value = 8 * __builtin_ctzll(left)};
+      const struct stackpack_location slot = {
+          .kind = STACKPACK_INDIRECT, .reg = 7, .size = 8, .value = 8 * __builtin_ctzll(left)};
       const uint64_t number = safepoints_add_location(&table, slot);
       items[count++] = number << 32 | number;
     }

@@ -49,7 +49,7 @@ static struct safepoint *add_record(struct subject *subject, unsigned offset, in
   struct safepoints *table = &subject->table;
   const uint32_t function = table->function_count - 1;
   const uint64_t number =
-      safepoints_add_location(table, (struct location){LOCATION_INDIRECT, 8, 7, slot});
+      safepoints_add_location(table, (struct stackpack_location){STACKPACK_INDIRECT, 8, 7, slot});
   uint64_t item[2] = {number << 32 | number};
   ck_assert(safepoints_add_record(
       table, (struct safepoint){.address = table->functions[function].address + offset,

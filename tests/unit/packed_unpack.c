@@ -448,7 +448,7 @@ static struct safepoints same_deopt(uint32_t records) {
   static uint64_t words[LOCATIONS];
   ck_assert_uint_eq(intern_add(&table.lists, NULL, 0), 0);
   ck_assert_uint_eq(safepoints_add_live(&table, words, 0, 0), 0);
-  const struct location location = {LOCATION_CONSTANT, 8, 0, 7};
+  const struct stackpack_location location = {STACKPACK_CONSTANT, 8, 0, 7};
   const uint32_t number = safepoints_add_location(&table, location);
   for (size_t i = 0; i < LOCATIONS; i++)
     words[i] = number;

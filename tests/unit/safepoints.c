@@ -321,14 +321,14 @@ TEST(a_list_of_ids_decides) {
 /* ---- Locations ------------------------------------------------------------------------------ */
 
 TEST(locations_come_back) {
-  static const struct location locations[] = {
-      {LOCATION_REGISTER, 0, 0, 0},
-      {LOCATION_REGISTER, UINT16_MAX, UINT16_MAX, INT32_MIN},
-      {LOCATION_DIRECT, 1, 2, INT32_MAX},
-      {LOCATION_INDIRECT, 2, 1, -8},
-      {LOCATION_CONSTANT, 8, 0, -1},
-      {LOCATION_LARGE_CONSTANT, 8, 0, -1},
-      {LOCATION_LARGE_CONSTANT, 8, 0, INT64_MIN},
+  static const struct stackpack_location locations[] = {
+      {STACKPACK_REGISTER, 0, 0, 0},
+      {STACKPACK_REGISTER, UINT16_MAX, UINT16_MAX, INT32_MIN},
+      {STACKPACK_DIRECT, 1, 2, INT32_MAX},
+      {STACKPACK_INDIRECT, 2, 1, -8},
+      {STACKPACK_CONSTANT, 8, 0, -1},
+      {STACKPACK_LARGE_CONSTANT, 8, 0, -1},
+      {STACKPACK_LARGE_CONSTANT, 8, 0, INT64_MIN},
   };
   enum { COUNT = sizeof locations / sizeof *locations };
   struct safepoints table = {0};
@@ -344,11 +344,11 @@ TEST(locations_come_back) {
 }
 
 TEST(the_order_of_locations) {
-  static const struct location ascending[] = {
-      {LOCATION_REGISTER, 8, 9, 9},         {LOCATION_DIRECT, 0, 0, 0},
-      {LOCATION_DIRECT, 9, 1, -5},          {LOCATION_DIRECT, 8, 1, 5},
-      {LOCATION_DIRECT, 9, 1, 5},           {LOCATION_INDIRECT, 0, 0, INT64_MIN},
-      {LOCATION_INDIRECT, 0, 0, INT64_MAX},
+  static const struct stackpack_location ascending[] = {
+      {STACKPACK_REGISTER, 8, 9, 9},         {STACKPACK_DIRECT, 0, 0, 0},
+      {STACKPACK_DIRECT, 9, 1, -5},          {STACKPACK_DIRECT, 8, 1, 5},
+      {STACKPACK_DIRECT, 9, 1, 5},           {STACKPACK_INDIRECT, 0, 0, INT64_MIN},
+      {STACKPACK_INDIRECT, 0, 0, INT64_MAX},
   };
   for (int i = 0; i < 7; i++)
     for (int k = 0; k < 7; k++) {
@@ -363,7 +363,7 @@ TEST(live_sets_are_sets) {
   uint64_t slots[3], items[8];
   for (uint64_t i = 0; i < 3; i++)
     slots[i] = safepoints_add_location(
-        &table, (struct location){LOCATION_INDIRECT, 8, 7, (int64_t)(80 - 8 * i)});
+        &table, (struct stackpack_location){STACKPACK_INDIRECT, 8, 7, (int64_t)(80 - 8 * i)});
   for (unsigned i = 0; i < 3; i++)
     items[i] = slots[i] << 32 | slots[i];
   const uint32_t first = safepoints_add_live(&table, items, 3, 0);
@@ -384,7 +384,7 @@ TEST(large_live_sets_are_sorted_too) {
   static uint64_t items[2 * PAIRS];
   for (uint64_t i = 0; i < 2 * PAIRS; i++) {
     const uint64_t slot = safepoints_add_location(
-        &table, (struct location){LOCATION_INDIRECT, 8, 7, (int64_t)(i * 7919 % PAIRS)});
+        &table, (struct stackpack_location){STACKPACK_INDIRECT, 8, 7, (int64_t)(i * 7919 % PAIRS)});
     items[i] = slot << 32 | slot;
   }
   const uint32_t live = safepoints_add_live(&table, items, 2 * PAIRS, 0);
@@ -462,7 +462,7 @@ TEST(what_makes_records_different) {
   ck_assert(safepoints_add_function(&table, (struct safepoint_function){.address = 0x1000}));
   ck_assert_uint_eq(intern_add(&table.lists, NULL, 0), 0);
   const uint32_t empty = safepoints_add_live(&table, &item, 0, 0);
-  item = safepoints_add_location(&table, (struct location){LOCATION_REGISTER, 8, 1, 0});
+  item = safepoints_add_location(&table, (struct stackpack_location){STACKPACK_REGISTER, 8, 1, 0});
   const uint32_t live = safepoints_add_live(&table, &item, 1, 0);
   const uint32_t list = intern_add(&table.lists, &item, 1);
   const struct safepoint first = {.address = 0x1010, .live = empty};

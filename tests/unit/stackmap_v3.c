@@ -32,7 +32,7 @@ static void section_close(struct section *section) { free(section->bytes); }
 static bool read_all(struct stackmap_v3_reader *reader) {
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
-  struct location location;
+  struct stackpack_location location;
   while (stackmap_v3_next_map(reader))
     while (stackmap_v3_next_function(reader, &function))
       for (uint64_t i = 0; i < function.records; i++) {
@@ -154,8 +154,8 @@ TEST(fields_of_functions_and_records) {
 }
 
 static void check_location(struct section *section, const struct stackmap_v3_record *record,
-                           unsigned n, struct location expected) {
-  struct location location;
+                           unsigned n, struct stackpack_location expected) {
+  struct stackpack_location location;
   ck_assert(stackmap_v3_location(&section->reader, record, n, &location));
   ck_assert_uint_eq(location.kind, expected.kind);
   ck_assert_uint_eq(location.size, expected.size);
@@ -164,15 +164,15 @@ static void check_location(struct section *section, const struct stackmap_v3_rec
 }
 
 TEST(every_location_kind) {
-  static const struct location expected[] = {
-      {LOCATION_REGISTER, 8, 3, 4},
-      {LOCATION_DIRECT, 0, UINT16_MAX, INT32_MIN},
-      {LOCATION_INDIRECT, UINT16_MAX, 7, INT32_MAX},
-      {LOCATION_CONSTANT, 8, 0, -1},
-      {LOCATION_CONSTANT, 8, 0, INT32_MIN},
-      {LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)INT32_MAX + 1},
-      {LOCATION_LARGE_CONSTANT, 8, 0, -1},
-      {LOCATION_LARGE_CONSTANT, 4, 0, INT64_MIN},
+  static const struct stackpack_location expected[] = {
+      {STACKPACK_REGISTER, 8, 3, 4},
+      {STACKPACK_DIRECT, 0, UINT16_MAX, INT32_MIN},
+      {STACKPACK_INDIRECT, UINT16_MAX, 7, INT32_MAX},
+      {STACKPACK_CONSTANT, 8, 0, -1},
+      {STACKPACK_CONSTANT, 8, 0, INT32_MIN},
+      {STACKPACK_LARGE_CONSTANT, 8, 0, (int64_t)INT32_MAX + 1},
+      {STACKPACK_LARGE_CONSTANT, 8, 0, -1},
+      {STACKPACK_LARGE_CONSTANT, 4, 0, INT64_MIN},
   };
   struct bytes bytes = {0};
   v3_map(&bytes, 1, 3, 1);
@@ -213,7 +213,7 @@ TEST(small_constants_in_the_pool) {
   struct section section = section_at_record(&bytes, &record);
   for (unsigned i = 0; i < 3; i++)
     check_location(&section, &record, i,
-                   (struct location){LOCATION_CONSTANT, 8, 0, (int64_t)values[i]});
+                   (struct stackpack_location){STACKPACK_CONSTANT, 8, 0, (int64_t)values[i]});
   section_close(&section);
 }
 
@@ -307,8 +307,9 @@ TEST(every_map_has_its_own_constants) {
     ck_assert(stackmap_v3_next_map(&section.reader));
     ck_assert(stackmap_v3_next_function(&section.reader, &function));
     ck_assert(stackmap_v3_next_record(&section.reader, &record));
-    check_location(&section, &record, 0,
-                   (struct location){LOCATION_LARGE_CONSTANT, 8, 0, (int64_t)UINT32_MAX + map});
+    check_location(
+        &section, &record, 0,
+        (struct stackpack_location){STACKPACK_LARGE_CONSTANT, 8, 0, (int64_t)UINT32_MAX + map});
   }
   section_close(&section);
 }
@@ -325,7 +326,7 @@ TEST(the_most_locations_and_live_outs) {
   struct stackmap_v3_record record;
   struct section section = section_at_record(&bytes, &record);
   check_location(&section, &record, UINT16_MAX - 1,
-                 (struct location){LOCATION_REGISTER, 8, UINT16_MAX - 1, 0});
+                 (struct stackpack_location){STACKPACK_REGISTER, 8, UINT16_MAX - 1, 0});
   ck_assert_uint_eq(stackmap_v3_live_out(&section.reader, &record, UINT16_MAX - 1).reg,
                     UINT16_MAX - 1);
   section_close(&section);

@@ -8,8 +8,8 @@
 
 /* Slots first, by register and offset. A column begins with its location. */
 static int compare_locations(const void *a, const void *b) {
-  const struct location *x = a, *y = b;
-  const bool x_slot = x->kind == LOCATION_INDIRECT, y_slot = y->kind == LOCATION_INDIRECT;
+  const struct stackpack_location *x = a, *y = b;
+  const bool x_slot = x->kind == STACKPACK_INDIRECT, y_slot = y->kind == STACKPACK_INDIRECT;
   if (x_slot != y_slot)
     return x_slot ? -1 : 1;
   if (x->kind == y->kind && x->reg != y->reg)
@@ -19,7 +19,7 @@ static int compare_locations(const void *a, const void *b) {
 
 /* ---- Columns ---- */
 
-static void add_column(struct frame_table *table, const struct location *location) {
+static void add_column(struct frame_table *table, const struct stackpack_location *location) {
   for (size_t i = 0; i < table->count; i++)
     if (compare_locations(&table->columns[i].location, location) == 0)
       return;
@@ -41,13 +41,13 @@ void frame_table_add(struct frame_table *table, const struct record_view *view) 
   }
 }
 
-static bool same_register(struct location a, struct location b) {
-  return a.kind == LOCATION_INDIRECT && b.kind == LOCATION_INDIRECT && a.reg == b.reg;
+static bool same_register(struct stackpack_location a, struct stackpack_location b) {
+  return a.kind == STACKPACK_INDIRECT && b.kind == STACKPACK_INDIRECT && a.reg == b.reg;
 }
 
 /* A slot as `+8`, if another one has its register. */
-static void short_text(char text[LOCATION_TEXT_SIZE], struct location location,
-                       const struct location *known, const struct machine *machine) {
+static void short_text(char text[LOCATION_TEXT_SIZE], struct stackpack_location location,
+                       const struct stackpack_location *known, const struct machine *machine) {
   if (known == NULL || !same_register(location, *known)) {
     location_text(text, location, machine);
     return;
@@ -76,8 +76,8 @@ struct cell {
   bool is_derived, is_empty;
 };
 
-static void append_base(struct cell *cell, const struct location *base,
-                        const struct location *derived, const struct machine *machine) {
+static void append_base(struct cell *cell, const struct stackpack_location *base,
+                        const struct stackpack_location *derived, const struct machine *machine) {
   char text[LOCATION_TEXT_SIZE];
   const size_t length = strlen(cell->text);
   short_text(text, *base, derived, machine);
@@ -85,7 +85,7 @@ static void append_base(struct cell *cell, const struct location *base,
 }
 
 /* The contents of a column in a record's row. */
-static void fill_cell(struct cell *cell, const struct location *column,
+static void fill_cell(struct cell *cell, const struct stackpack_location *column,
                       const struct record_view *view, const struct machine *machine) {
   bool is_base = false;
   *cell = (struct cell){.text = ""};

@@ -15,7 +15,7 @@
 #include "tool/print/record_text.h"
 
 struct frame_column {
-  struct location location;
+  struct stackpack_location location;
   char title[LOCATION_TEXT_SIZE];
   int width;
 };

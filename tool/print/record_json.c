@@ -6,21 +6,21 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void print_location(struct location location) {
+static void print_location(struct stackpack_location location) {
   switch (location.kind) {
-  case LOCATION_CONSTANT:
+  case STACKPACK_CONSTANT:
     printf("{\"kind\":\"constant\",\"value\":%" PRId64 ",\"size\":%u}", location.value,
            location.size);
     return;
-  case LOCATION_LARGE_CONSTANT:
+  case STACKPACK_LARGE_CONSTANT:
     printf("{\"kind\":\"constant\",\"value\":%" PRIu64 ",\"size\":%u}", (uint64_t)location.value,
            location.size);
     return;
   default:
     printf("{\"kind\":\"%s\",\"register\":%u,\"offset\":%" PRId64 ",\"size\":%u}",
-           location.kind == LOCATION_REGISTER ? "register"
-           : location.kind == LOCATION_DIRECT ? "direct"
-                                              : "indirect",
+           location.kind == STACKPACK_REGISTER ? "register"
+           : location.kind == STACKPACK_DIRECT ? "direct"
+                                               : "indirect",
            location.reg, location.value, location.size);
   }
 }
@@ -55,7 +55,7 @@ static void print_statepoint(const struct record_view *view) {
 static void print_live_outs(const struct record_view *view) {
   printf(",\"live_outs\":[");
   for (uint64_t i = 0; i < view->live_outs.count; i++) {
-    const struct location location = record_view_location(view, &view->live_outs, i);
+    const struct stackpack_location location = record_view_location(view, &view->live_outs, i);
     printf("%s{\"register\":%u,\"size\":%u}", i > 0 ? "," : "", location.reg, location.size);
   }
   putchar(']');

@@ -18,7 +18,7 @@ static void register_text(char text[LOCATION_TEXT_SIZE], unsigned number,
     snprintf(text, LOCATION_TEXT_SIZE, "register%u", number);
 }
 
-void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
+void location_text(char text[LOCATION_TEXT_SIZE], struct stackpack_location location,
                    const struct machine *machine) {
   char name[LOCATION_TEXT_SIZE], size[16] = "";
   const char sign = location.value < 0 ? '-' : '+';
@@ -28,16 +28,16 @@ void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
   if (location.size != 8)
     snprintf(size, sizeof size, ":%u", location.size);
   switch (location.kind) {
-  case LOCATION_REGISTER:
+  case STACKPACK_REGISTER:
     snprintf(text, LOCATION_TEXT_SIZE, "%.13s%s", name, size);
     break;
-  case LOCATION_DIRECT:
+  case STACKPACK_DIRECT:
     snprintf(text, LOCATION_TEXT_SIZE, "%.13s%c%" PRIu64 "%s", name, sign, distance, size);
     break;
-  case LOCATION_INDIRECT:
+  case STACKPACK_INDIRECT:
     snprintf(text, LOCATION_TEXT_SIZE, "[%.13s%c%" PRIu64 "]%s", name, sign, distance, size);
     break;
-  case LOCATION_LARGE_CONSTANT:
+  case STACKPACK_LARGE_CONSTANT:
     snprintf(text, LOCATION_TEXT_SIZE, "%" PRIu64 "%s", (uint64_t)location.value, size);
     break;
   default:

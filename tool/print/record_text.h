@@ -12,7 +12,7 @@ enum { LOCATION_TEXT_SIZE = 48 };
 /* Writes a location: a register as `rbx`, a slot of memory as `[rsp+8]`, the address of an object
  * on the stack as `rsp+8`, a constant as a number; with its size, as `:4`, if it differs from 8. A
  * register of unknown name is `register7`, by DWARF's number; `machine` is the file's, or NULL. */
-void location_text(char text[LOCATION_TEXT_SIZE], struct location location,
+void location_text(char text[LOCATION_TEXT_SIZE], struct stackpack_location location,
                    const struct machine *machine);
 
 /* How records are printed. */

@@ -11,13 +11,13 @@ void record_view_close(struct record_view *view) {
   *view = (struct record_view){0};
 }
 
-struct location record_view_location(const struct record_view *view,
-                                     const struct intern_sequence *list, uint64_t i) {
+struct stackpack_location record_view_location(const struct record_view *view,
+                                               const struct intern_sequence *list, uint64_t i) {
   const uint64_t word = list->words[i];
   if (list != &view->live_outs)
     return safepoints_location(view->table, (uint32_t)word);
-  return (struct location){
-      .kind = LOCATION_REGISTER, .size = word & 0xff, .reg = (uint16_t)(word >> 8)};
+  return (struct stackpack_location){
+      .kind = STACKPACK_REGISTER, .size = word & 0xff, .reg = (uint16_t)(word >> 8)};
 }
 
 /* The order of pairs is arbitrary: so they get one, by the place of the reference. */

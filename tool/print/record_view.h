@@ -6,7 +6,7 @@
 #include "tool/print/pieces.h"
 
 struct record_pair {
-  struct location base, derived;
+  struct stackpack_location base, derived;
 };
 
 struct record_view {
@@ -28,7 +28,7 @@ void record_view_take(struct record_view *view, const struct safepoints *table,
 void record_view_close(struct record_view *view);
 
 /* A list's location; a live-out's is its register. */
-struct location record_view_location(const struct record_view *view,
-                                     const struct intern_sequence *list, uint64_t i);
+struct stackpack_location record_view_location(const struct record_view *view,
+                                               const struct intern_sequence *list, uint64_t i);
 
 #endif

@@ -121,7 +121,7 @@ static bool read_records(struct map_section *section, const struct object *objec
                          struct stackmap_v3_reader *reader, struct map_function *function,
                          size_t *used, struct problem *problem) {
   struct stackmap_v3_record record;
-  struct location location;
+  struct stackpack_location location;
   function->records = *reader;
   function->begin = reader->position;
   for (uint64_t i = 0; i < function->count; i++) {

@@ -100,7 +100,7 @@ static void copy_records(const struct map_function *function, struct intern *con
   for (uint64_t i = 0; i < function->count && stackmap_v3_next_record(&reader, &record); i++)
     for (unsigned n = 0; n < record.locations; n++) {
       const size_t at = record.locations_position + (size_t)n * STACKMAP_V3_LOCATION_SIZE;
-      if (reader.bytes[at] != LOCATION_LARGE_CONSTANT)
+      if (reader.bytes[at] != STACKPACK_LARGE_CONSTANT)
         continue;
       const size_t old = bits_load32(reader.bytes + at + 8);
       const uint64_t value = bits_load64(reader.bytes + reader.constants_position + old * 8);
