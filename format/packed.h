@@ -17,8 +17,8 @@
  *
  * A hostile table is harmless: packed_open bounds each part, and each place that is read from one
  * is compared with its part's size before its use. Loads reach up to 8 bytes further, into the
- * table's padding. The answers to broken bytes may be wrong, but they are PACKED_CORRUPT or inside
- * the table.
+ * table's padding. The answers to broken bytes may be wrong, but they are STACKPACK_CORRUPT or
+ * inside the table.
  */
 #ifndef STACKPACK_PACKED_H
 #define STACKPACK_PACKED_H
@@ -181,17 +181,11 @@ enum {
       (1 << PACKED_PLAIN_WIDTH) - 1, /* this number of plain slots marks a long head */
 };
 
-enum packed_error {
-  PACKED_OK,
-  PACKED_TOO_SHORT,     /* fewer bytes than the header's size, or than a header */
-  PACKED_NOT_A_TABLE,   /* the magic number differs */
-  PACKED_NEWER_VERSION, /* or with unknown parts that a reader must support */
-  PACKED_BAD_HEADER,    /* its checksum differs, or its numbers contradict each other */
-};
-
-/* Opens bytes[0..size), 8-aligned; they stay in place. Reads the header only. */
-enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
-                              uint64_t address);
+/* Opens bytes[0..size), 8-aligned; they stay in place. Reads the header only. STACKPACK_OK;
+ * STACKPACK_UNSUPPORTED for another version, or with unknown parts that a reader must support; or
+ * STACKPACK_BAD_TABLE. */
+enum stackpack_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
+                                 uint64_t address);
 
 /* Whether a module has code that was added after it was packed: code_end is the end of its code, 0
  * if there is none. The added code may be managed functions that a tool has moved. */
@@ -205,13 +199,6 @@ uint64_t packed_size(const struct packed_table *table);
 
 /* ---- Looking up: packed_find.c ---- */
 
-enum packed_answer {
-  PACKED_FOUND,
-  PACKED_NOT_MANAGED,
-  PACKED_NOT_SAFEPOINT,
-  PACKED_CORRUPT,
-};
-
 struct packed_record {
   uint64_t address;
   uint32_t index;
@@ -221,12 +208,12 @@ struct packed_record {
   uint32_t position; /* of the record in it */
 };
 
-enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
-                               struct packed_record *record);
+enum stackpack_answer packed_find(const struct packed_table *table, uint64_t address,
+                                  struct packed_record *record);
 
-/* Record `index` < record_count. PACKED_FOUND or PACKED_CORRUPT. */
-enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
-                                    struct packed_record *record);
+/* Record `index` < record_count. STACKPACK_FOUND or STACKPACK_CORRUPT. */
+enum stackpack_answer packed_record_at(const struct packed_table *table, uint32_t index,
+                                       struct packed_record *record);
 
 struct packed_stretch {
   uint64_t start, end; /* addresses */

@@ -250,25 +250,26 @@ static const uint8_t *exception_of(const struct packed_table *table, uint32_t in
 }
 
 /* Fills in the layout of a record's stretch. */
-static inline __attribute__((always_inline)) enum packed_answer
+static inline __attribute__((always_inline)) enum stackpack_answer
 fill_layout(const struct packed_table *table, const struct packed_form *form,
             struct packed_record *record) {
   return record->stretch < table->stretch_count &&
                  stretch_layout(table, form, record->stretch, &record->layout)
-             ? PACKED_FOUND
-             : PACKED_CORRUPT;
+             ? STACKPACK_FOUND
+             : STACKPACK_CORRUPT;
 }
 
 /* Fills in a record that is an exception. */
-static enum packed_answer fill_exception(const struct packed_table *table, const uint8_t *exception,
-                                         struct packed_record *record) {
+static enum stackpack_answer fill_exception(const struct packed_table *table,
+                                            const uint8_t *exception,
+                                            struct packed_record *record) {
   record->stretch = bits_load32(exception + 4);
   record->position = bits_load32(exception + 8);
   return fill_layout(table, &table->form, record);
 }
 
 /* Fills in record `n` of a leaf, at an address: at `place` in the leaf. */
-static inline __attribute__((always_inline)) enum packed_answer
+static inline __attribute__((always_inline)) enum stackpack_answer
 fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t n, uint64_t address,
      uint64_t place, struct packed_record *record) {
   record->table = table;
@@ -291,30 +292,30 @@ fill(const struct packed_table *table, const struct packed_leaf *leaf, uint64_t 
 }
 
 /* The answer for an offset without a record. */
-static enum packed_answer missing(const struct packed_table *table, uint64_t offset) {
+static enum stackpack_answer missing(const struct packed_table *table, uint64_t offset) {
   const struct packed_form *form = &table->form;
   struct packed_leaf leaf;
   uint32_t ignored;
   if (!packed_leaf(table, (uint32_t)(offset >> form->leaf_shift), &leaf))
-    return PACKED_CORRUPT;
+    return STACKPACK_CORRUPT;
   const uint64_t place = offset & form->leaf_mask;
   const uint64_t stretches = leaf.stretch + leaf_starts_before(&leaf, place + 1);
   if (offset >= table->text_size || stretches == 0)
-    return PACKED_NOT_MANAGED;
-  return stretch_layout(table, form, stretches - 1, &ignored) ? PACKED_NOT_SAFEPOINT
-                                                              : PACKED_NOT_MANAGED;
+    return STACKPACK_NOT_MANAGED;
+  return stretch_layout(table, form, stretches - 1, &ignored) ? STACKPACK_NOT_SAFEPOINT
+                                                              : STACKPACK_NOT_MANAGED;
 }
 
 /* Looks up in leaves of a form. */
-static inline __attribute__((always_inline)) enum packed_answer
+static inline __attribute__((always_inline)) enum stackpack_answer
 find(const struct packed_table *table, const struct packed_form *form, uint64_t address,
      struct packed_record *record) {
   const uint64_t offset = address - table->text_start;
   struct packed_leaf leaf;
   if (offset > table->text_size || (!form->is_usual && table->leaf_count == 0))
-    return PACKED_NOT_MANAGED;
+    return STACKPACK_NOT_MANAGED;
   if (!open_leaf(table, form, (uint32_t)(offset >> form->leaf_shift), &leaf))
-    return PACKED_CORRUPT;
+    return STACKPACK_CORRUPT;
   /* Near here is the reference that will be asked for. It comes while the leaf does. */
   __builtin_prefetch(table->references + (uint64_t)leaf.stretch * form->reference_bytes);
   const uint64_t place = offset & form->leaf_mask;
@@ -329,21 +330,21 @@ find(const struct packed_table *table, const struct packed_form *form, uint64_t 
   return fill(table, &leaf, n, address, place, record);
 }
 
-enum packed_answer packed_find(const struct packed_table *table, uint64_t address,
-                               struct packed_record *record) {
+enum stackpack_answer packed_find(const struct packed_table *table, uint64_t address,
+                                  struct packed_record *record) {
   struct packed_form usual = packed_form(packed_usual_leaves);
   usual.is_usual = true;
   return table->form.is_usual ? find(table, &usual, address, record)
                               : find(table, &table->form, address, record);
 }
 
-enum packed_answer packed_record_at(const struct packed_table *table, uint32_t index,
-                                    struct packed_record *record) {
+enum stackpack_answer packed_record_at(const struct packed_table *table, uint32_t index,
+                                       struct packed_record *record) {
   struct packed_leaf leaf;
   if (index >= table->record_count || table->leaf_count == 0 ||
       !packed_leaf(table, leaf_with(table, true, index), &leaf) || index < leaf.index ||
       index - leaf.index >= leaf.count)
-    return PACKED_CORRUPT;
+    return STACKPACK_CORRUPT;
   const uint64_t n = index - leaf.index;
   const uint64_t offset = leaf_offset(&leaf, n);
   return fill(table, &leaf, n, table->text_start + offset, offset - leaf.start, record);

@@ -16,22 +16,20 @@ uint32_t packed_header_checksum(const uint8_t *bytes, size_t size) {
 }
 
 /* Reads the fixed fields from any bytes. */
-static enum packed_error read_header(const uint8_t *bytes, size_t size,
-                                     struct packed_header *header) {
+static enum stackpack_error read_header(const uint8_t *bytes, size_t size,
+                                        struct packed_header *header) {
   if (size < sizeof *header)
-    return PACKED_TOO_SHORT;
+    return STACKPACK_BAD_TABLE;
   memcpy(header, bytes, sizeof *header);
   if (header->magic != PACKED_MAGIC)
-    return PACKED_NOT_A_TABLE;
+    return STACKPACK_BAD_TABLE;
   if (header->version != PACKED_VERSION)
-    return PACKED_NEWER_VERSION;
-  if (header->header_size != sizeof *header + (size_t)header->part_count * PACKED_ENTRY_SIZE)
-    return PACKED_BAD_HEADER;
-  if (size < header->header_size)
-    return PACKED_TOO_SHORT;
-  return header->header_checksum == packed_header_checksum(bytes, header->header_size)
-             ? PACKED_OK
-             : PACKED_BAD_HEADER;
+    return STACKPACK_UNSUPPORTED;
+  return header->header_size == sizeof *header + (size_t)header->part_count * PACKED_ENTRY_SIZE &&
+                 size >= header->header_size &&
+                 header->header_checksum == packed_header_checksum(bytes, header->header_size)
+             ? STACKPACK_OK
+             : STACKPACK_BAD_TABLE;
 }
 
 static bool is_size(uint8_t size, uint8_t most) { return size >= 1 && size <= most; }
@@ -53,18 +51,18 @@ struct parts {
   uint64_t sizes[PACKED_PARTS];
 };
 
-static enum packed_error find_parts(struct packed_table *table, const struct packed_header *header,
-                                    struct parts *parts) {
+static enum stackpack_error find_parts(struct packed_table *table,
+                                       const struct packed_header *header, struct parts *parts) {
   uint64_t place = header->header_size;
   uint32_t last = 0;
   for (unsigned i = 0; i < header->part_count; i++) {
     const uint8_t *entry = table->bytes + PACKED_HEADER_SIZE + (size_t)i * PACKED_ENTRY_SIZE;
     const uint32_t number = bits_load32(entry), size = bits_load32(entry + 4);
     if (number <= last || size == 0)
-      return PACKED_BAD_HEADER;
+      return STACKPACK_BAD_TABLE;
     if (number == PACKED_NO_PART ||
         (number >= PACKED_PARTS_KNOWN && number < PACKED_PARTS_OPTIONAL))
-      return PACKED_NEWER_VERSION;
+      return STACKPACK_UNSUPPORTED;
     if (number < PACKED_PARTS) {
       parts->at[number] = table->bytes + place;
       parts->sizes[number] = size;
@@ -72,7 +70,7 @@ static enum packed_error find_parts(struct packed_table *table, const struct pac
     last = number;
     place += size;
   }
-  return place + BITS_PADDING == header->size ? PACKED_OK : PACKED_BAD_HEADER;
+  return place + BITS_PADDING == header->size ? STACKPACK_OK : STACKPACK_BAD_TABLE;
 }
 
 /* Divides a part into items of one size. */
@@ -192,12 +190,12 @@ static void open_classes(struct packed_table *table) {
   table->first_class_step = bits_load32(class + 12);
 }
 
-enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
-                              uint64_t address) {
+enum stackpack_error packed_open(struct packed_table *table, const uint8_t *bytes, size_t size,
+                                 uint64_t address) {
   struct packed_header header;
   struct parts parts = {0};
-  enum packed_error error = read_header(bytes, size, &header);
-  if (error != PACKED_OK)
+  enum stackpack_error error = read_header(bytes, size, &header);
+  if (error != STACKPACK_OK)
     return error;
   *table = (struct packed_table){
       .bytes = bytes,
@@ -208,16 +206,14 @@ enum packed_error packed_open(struct packed_table *table, const uint8_t *bytes, 
       .machine = header.machine,
   };
   error = find_parts(table, &header, &parts);
-  if (error != PACKED_OK)
+  if (error != STACKPACK_OK)
     return error;
-  if (!open_widths(table, &header) || !open_counts(table, &header, &parts))
-    return PACKED_BAD_HEADER;
-  if (header.size > size)
-    return PACKED_TOO_SHORT;
+  if (!open_widths(table, &header) || !open_counts(table, &header, &parts) || header.size > size)
+    return STACKPACK_BAD_TABLE;
   open_parts(table, &parts);
   table->form.is_usual &= can_read_starts(table, bytes + header.size);
   open_classes(table);
-  return open_frames(table, &parts) ? PACKED_OK : PACKED_BAD_HEADER;
+  return open_frames(table, &parts) ? STACKPACK_OK : STACKPACK_BAD_TABLE;
 }
 
 bool packed_code_was_added(const struct packed_table *table, uint64_t code_end) {

@@ -324,7 +324,7 @@ static bool unpack_records(struct unpacker *unpacker) {
   uint64_t last = 0;
   for (uint32_t i = 0; i < packed->record_count; i++) {
     struct safepoint record = {0};
-    if (packed_record_at(packed, i, &packed_record) != PACKED_FOUND)
+    if (packed_record_at(packed, i, &packed_record) != STACKPACK_FOUND)
       return broken(unpacker, "a record that belongs to no function");
     record.address = packed_record.address;
     record.function = unpacker->functions[packed_record.stretch];

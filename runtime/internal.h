@@ -145,14 +145,14 @@ static inline struct frame_view record_view(const struct stackpack_record *recor
 
 /* table.c: the answer for a return address without a record. */
 enum stackpack_answer table_answer_otherwise(const struct stackpack_table *table, uint64_t address,
-                                             enum packed_answer answer);
+                                             enum stackpack_answer answer);
 
 /* stackpack_table_find, to be compiled into a walk. */
 static inline enum stackpack_answer record_find(const struct stackpack_table *table,
                                                 uint64_t address, struct stackpack_record *record) {
-  const enum packed_answer answer =
+  const enum stackpack_answer answer =
       packed_find(const_table_of(table), address, (struct packed_record *)record);
-  if (__builtin_expect(answer != PACKED_FOUND, 0))
+  if (__builtin_expect(answer != STACKPACK_FOUND, 0))
     return table_answer_otherwise(table, address, answer);
   record_complete(record);
   return STACKPACK_FOUND;
@@ -160,9 +160,6 @@ static inline enum stackpack_answer record_find(const struct stackpack_table *ta
 
 /* table.c: the end of the managed addresses that begin at the start of the record's function. */
 uint64_t record_function_end(const struct stackpack_record *record);
-
-/* table.c */
-enum stackpack_error table_error(enum packed_error error);
 
 /* table.c: opens the table that was found in an image, unless the image has code that came later. */
 enum stackpack_error table_open_in(struct stackpack_table *table, const struct elf_image *image,

@@ -15,10 +15,10 @@ static inline enum stackpack_error raw_encode(const struct safepoints *safepoint
   size_t size;
   if (packed_write_quickly(safepoints, 0, &bytes, &size) != NULL)
     return STACKPACK_NO_MEMORY;
-  const enum packed_error error = packed_open(table_of(table), bytes, size, bias);
-  if (error != PACKED_OK) {
+  const enum stackpack_error error = packed_open(table_of(table), bytes, size, bias);
+  if (error != STACKPACK_OK) {
     free(bytes);
-    return table_error(error);
+    return error;
   }
   table_of(table)->is_raw = true;
   *memory = bytes;

@@ -32,15 +32,9 @@ const char *stackpack_error_text(enum stackpack_error error) {
   return (size_t)error < sizeof texts / sizeof *texts ? texts[error] : "an unknown error";
 }
 
-enum stackpack_error table_error(enum packed_error error) {
-  return error == PACKED_OK              ? STACKPACK_OK
-         : error == PACKED_NEWER_VERSION ? STACKPACK_UNSUPPORTED
-                                         : STACKPACK_BAD_TABLE;
-}
-
 enum stackpack_error stackpack_table_open(struct stackpack_table *table, const void *bytes,
                                           size_t size, uint64_t address) {
-  return table_error(packed_open(table_of(table), bytes, size, address));
+  return packed_open(table_of(table), bytes, size, address);
 }
 
 enum stackpack_error table_open_in(struct stackpack_table *table, const struct elf_image *image,
@@ -96,20 +90,12 @@ uint64_t record_function_end(const struct stackpack_record *record) {
 /* The call before a return address is in the function of the byte before it. After a noreturn call,
  * another function may start. */
 enum stackpack_answer table_answer_otherwise(const struct stackpack_table *table, uint64_t address,
-                                             enum packed_answer answer) {
+                                             enum stackpack_answer answer) {
   struct packed_record before;
-  if (answer == PACKED_CORRUPT)
+  if (answer == STACKPACK_CORRUPT)
     return STACKPACK_CORRUPT;
-  switch (packed_find(const_table_of(table), address - 1, &before)) {
-  case PACKED_FOUND:
-  case PACKED_NOT_SAFEPOINT:
-    return STACKPACK_NOT_SAFEPOINT;
-  case PACKED_NOT_MANAGED:
-    return STACKPACK_NOT_MANAGED;
-  case PACKED_CORRUPT:
-    break;
-  }
-  return STACKPACK_CORRUPT;
+  answer = packed_find(const_table_of(table), address - 1, &before);
+  return answer == STACKPACK_FOUND ? STACKPACK_NOT_SAFEPOINT : answer;
 }
 
 enum stackpack_answer stackpack_table_find(const struct stackpack_table *table, uint64_t address,
@@ -121,7 +107,7 @@ enum stackpack_answer stackpack_table_record(const struct stackpack_table *table
                                              struct stackpack_record *record) {
   const struct packed_table *packed_table = const_table_of(table);
   if (index >= packed_table->record_count ||
-      packed_record_at(packed_table, index, (struct packed_record *)record) != PACKED_FOUND)
+      packed_record_at(packed_table, index, (struct packed_record *)record) != STACKPACK_FOUND)
     return STACKPACK_CORRUPT;
   record_complete(record);
   return STACKPACK_FOUND;
@@ -131,7 +117,7 @@ bool stackpack_record_next(struct stackpack_record *record) {
   const struct packed_table *table = record_of(record)->table;
   struct packed_record next;
   if (record->index + 1 >= table->record_count ||
-      packed_record_at(table, record->index + 1, &next) != PACKED_FOUND ||
+      packed_record_at(table, record->index + 1, &next) != STACKPACK_FOUND ||
       next.address != record->address)
     return false;
   *(struct packed_record *)record = next;

@@ -42,7 +42,7 @@ static void check_table(const uint8_t *block, size_t size) {
     return;
   if (stackpack_details_space(&table) > DETAILS_SPACE_MAX)
     finding("a small table needs no gigabytes of work space", NULL);
-  if (walk_table(&table) && packed_open(&packed, block, size, 0x400000) == PACKED_OK &&
+  if (walk_table(&table) && packed_open(&packed, block, size, 0x400000) == STACKPACK_OK &&
       packed.function_count <= FUNCTIONS_UNPACKED)
     check_unpack(&packed);
 }

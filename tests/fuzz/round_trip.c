@@ -31,7 +31,7 @@ static uint8_t *open_exact(uint8_t *bytes, size_t size, uint64_t address,
                            struct packed_table *packed) {
   uint8_t *block = exact_block(bytes, size, size);
   free(bytes);
-  if (packed_open(packed, block, size, address) != PACKED_OK)
+  if (packed_open(packed, block, size, address) != STACKPACK_OK)
     finding("a table that was written can be opened", NULL);
   if (!packed_check(packed))
     finding("a table that was written has the right checksum", NULL);

@@ -93,7 +93,7 @@ static struct packed pack(const struct safepoints *table) {
   struct packed packed;
   size_t size;
   ck_assert_ptr_null(packed_write(table, TABLE, NULL, &packed.bytes, &size));
-  ck_assert_int_eq(packed_open(&packed.table, packed.bytes, size, TABLE), PACKED_OK);
+  ck_assert_int_eq(packed_open(&packed.table, packed.bytes, size, TABLE), STACKPACK_OK);
   return packed;
 }
 

@@ -196,7 +196,7 @@ TEST(broken_lists) {
   static const uint64_t addresses[] = {0x400000, 0x400010, 0x400018};
   const struct packed_bytes packed = pack(addresses, 3);
   struct packed_table table;
-  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), PACKED_OK);
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), STACKPACK_OK);
   ck_assert(can_unpack(&table));
   const uint64_t right = table.roots_size;
   for (table.roots_size = 1; table.roots_size < right - 3; table.roots_size++)

@@ -529,7 +529,7 @@ TEST(starts_of_longer_layouts) {
   model_finish(&model);
   struct packed_model packed = packed_model_open(&model, &plain);
   struct packed_table table;
-  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, 0), PACKED_OK);
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, 0), STACKPACK_OK);
   struct packed_stretch stretches[COUNT];
   for (uint32_t i = 0; i < COUNT; i++)
     ck_assert(packed_stretch(&table, i, &stretches[i]));

@@ -448,8 +448,8 @@ TEST(a_table) {
     for (uint32_t i = 0; i < table.record_count; i++)
       table.records[i].source = program.places[i];
     uint8_t *bytes = pack(&table, &size);
-    ck_assert_int_eq(packed_open(&packed, bytes, size, 0x200000), PACKED_OK);
-    ck_assert_int_eq(packed_open(&plain, plain_bytes, plain_size, 0x200000), PACKED_OK);
+    ck_assert_int_eq(packed_open(&packed, bytes, size, 0x200000), STACKPACK_OK);
+    ck_assert_int_eq(packed_open(&plain, plain_bytes, plain_size, 0x200000), STACKPACK_OK);
     const size_t header = bits_load16(bytes + 6), plain_header = bits_load16(plain_bytes + 6);
     ck_assert(packed.sources_size > 0 && plain.sources_size == 0);
     ck_assert_uint_eq(header, plain_header + PACKED_ENTRY_SIZE);

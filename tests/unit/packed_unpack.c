@@ -101,7 +101,8 @@ static struct subject subject_of(uint64_t seed, uint32_t records, packed_compres
   model_read(&model, &subject.table);
   model_free(&model);
   pack(&subject.table, compress, &subject.bytes, &subject.size);
-  ck_assert_int_eq(packed_open(&subject.packed, subject.bytes, subject.size, ADDRESS), PACKED_OK);
+  ck_assert_int_eq(packed_open(&subject.packed, subject.bytes, subject.size, ADDRESS),
+                   STACKPACK_OK);
   return subject;
 }
 
@@ -156,7 +157,7 @@ TEST(long_chains_of_groups) {
   model_finish(&model);
   model_read(&model, &table);
   pack(&table, NULL, &bytes, &size);
-  ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), PACKED_OK);
+  ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), STACKPACK_OK);
   memcpy(&header, bytes, sizeof header);
   header.next_width = NEXT_WIDTH;
   bit_writer_put(&bits, 0, header.frame_width);
@@ -184,7 +185,7 @@ TEST(long_chains_of_groups) {
   memcpy(changed, &header, sizeof header);
   header.header_checksum = packed_header_checksum(changed, header.header_size);
   memcpy(changed, &header, sizeof header);
-  ck_assert_int_eq(packed_open(&packed, changed, size + chain, ADDRESS), PACKED_OK);
+  ck_assert_int_eq(packed_open(&packed, changed, size + chain, ADDRESS), STACKPACK_OK);
   ck_assert(!packed_unpack(&packed, NULL, &unpacked));
   ck_assert_ptr_nonnull(strstr(unpacked.error, "more parts"));
   safepoints_free(&unpacked);
@@ -208,7 +209,7 @@ TEST(ends_of_functions) {
   struct packed_table table;
   const struct model_options options = {.section_address = ADDRESS, .open_address = ADDRESS};
   struct packed_model packed = packed_model_open(&model, &options);
-  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), PACKED_OK);
+  ck_assert_int_eq(packed_open(&table, packed.bytes, packed.size, ADDRESS), STACKPACK_OK);
   for (uint32_t i = 0, function = 0; i < table.stretch_count; i++) {
     struct packed_stretch stretch;
     ck_assert(packed_stretch(&table, i, &stretch));
@@ -428,7 +429,7 @@ TEST(damage_that_no_look_up_sees) {
       struct safepoints unpacked = {0};
       if (cases[i].damage(&subject)) {
         ck_assert_int_eq(packed_open(&subject.packed, subject.bytes, subject.size, ADDRESS),
-                         PACKED_OK);
+                         STACKPACK_OK);
         ck_assert_msg(!packed_unpack(&subject.packed, NULL, &unpacked), "case %zu, seed %d", i,
                       (int)seed);
         ck_assert_str_eq(unpacked.error, cases[i].error);
@@ -476,7 +477,7 @@ TEST(details_that_expand) {
     size_t size;
     pack(&table, test_compress, &bytes, &size);
     ck_assert_uint_lt(size, 8192);
-    ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), PACKED_OK);
+    ck_assert_int_eq(packed_open(&packed, bytes, size, ADDRESS), STACKPACK_OK);
     ck_assert_int_eq(packed_unpack(&packed, ZSTD_decompress, &unpacked), !cases[i].is_refused);
     if (cases[i].is_refused)
       ck_assert_str_eq(unpacked.error, "details that expand to more than any program has");

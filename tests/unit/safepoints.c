@@ -729,14 +729,14 @@ static void make_for_removal(struct safepoints *table) {
 }
 
 /* The answers of a packed table of these records. */
-static enum packed_answer answer(const struct safepoints *table, uint64_t address) {
+static enum stackpack_answer answer(const struct safepoints *table, uint64_t address) {
   struct packed_table packed;
   struct packed_record record;
   uint8_t *bytes;
   size_t size;
   ck_assert_ptr_null(packed_write(table, 0x400000, NULL, &bytes, &size));
-  ck_assert_int_eq(packed_open(&packed, bytes, size, 0x400000), PACKED_OK);
-  const enum packed_answer result = packed_find(&packed, address, &record);
+  ck_assert_int_eq(packed_open(&packed, bytes, size, 0x400000), STACKPACK_OK);
+  const enum stackpack_answer result = packed_find(&packed, address, &record);
   free(bytes);
   return result;
 }
@@ -750,12 +750,12 @@ TEST(removed_records_are_no_safepoints) {
   ck_assert_uint_eq(table.function_count, 2);
   ck_assert_uint_eq(table.functions[0].records, 2);
   ck_assert_uint_eq(table.functions[1].records, 0);
-  ck_assert_int_eq(answer(&table, 0x1010), PACKED_FOUND);
-  ck_assert_int_eq(answer(&table, 0x1020), PACKED_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(&table, 0x1030), PACKED_FOUND);
-  ck_assert_int_eq(answer(&table, 0x1040), PACKED_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(&table, 0x1060), PACKED_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(&table, 0x1100), PACKED_NOT_MANAGED);
+  ck_assert_int_eq(answer(&table, 0x1010), STACKPACK_FOUND);
+  ck_assert_int_eq(answer(&table, 0x1020), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1030), STACKPACK_FOUND);
+  ck_assert_int_eq(answer(&table, 0x1040), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1060), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1100), STACKPACK_NOT_MANAGED);
   safepoints_free(&table);
 }
 
@@ -767,8 +767,8 @@ TEST(removed_records_stay_inside_their_functions) {
   table.functions[1].end = 0;
   safepoints_remove(&table, all);
   ck_assert_uint_eq(table.record_count, 0);
-  ck_assert_int_eq(answer(&table, 0x1030), PACKED_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(&table, 0x1060), PACKED_NOT_SAFEPOINT);
-  ck_assert_int_eq(answer(&table, 0x1061), PACKED_NOT_MANAGED);
+  ck_assert_int_eq(answer(&table, 0x1030), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1060), STACKPACK_NOT_SAFEPOINT);
+  ck_assert_int_eq(answer(&table, 0x1061), STACKPACK_NOT_MANAGED);
   safepoints_free(&table);
 }

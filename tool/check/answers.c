@@ -42,7 +42,7 @@ static uint64_t expected_end(const struct answers *answers, uint32_t function) {
 }
 
 /* An address is managed if a function starts at or before it, and ends after it. */
-static enum packed_answer expected_answer(const struct answers *answers, uint64_t address) {
+static enum stackpack_answer expected_answer(const struct answers *answers, uint64_t address) {
   const struct safepoints *expected = answers->expected;
   const size_t started =
       SEARCH_UP_TO(expected->functions, expected->function_count, address, address);
@@ -50,12 +50,12 @@ static enum packed_answer expected_answer(const struct answers *answers, uint64_
   const uint64_t next =
       record < expected->record_count ? expected->records[record].address : UINT64_MAX;
   if (record < expected->record_count && next == address)
-    return PACKED_FOUND;
+    return STACKPACK_FOUND;
   if (started > 0 &&
       (address < answers->reaches[started] ||
        (record < expected->record_count && next <= next_start(expected, started - 1))))
-    return PACKED_NOT_SAFEPOINT;
-  return PACKED_NOT_MANAGED;
+    return STACKPACK_NOT_SAFEPOINT;
+  return STACKPACK_NOT_MANAGED;
 }
 
 /* ---- Asking ---- */
@@ -67,8 +67,8 @@ static void ask_record(const struct answers *answers, uint32_t index) {
   const uint64_t frame_size = answers->expected->functions[record->function].frame_size;
   const bool is_first = index == 0 || record[-1].address != record->address;
   struct packed_record read, found;
-  if (packed_record_at(answers->packed, index, &read) != PACKED_FOUND ||
-      packed_find(answers->packed, record->address, &found) != PACKED_FOUND ||
+  if (packed_record_at(answers->packed, index, &read) != STACKPACK_FOUND ||
+      packed_find(answers->packed, record->address, &found) != STACKPACK_FOUND ||
       found.address != record->address || read.address != record->address ||
       (is_first && (found.index != index || found.stretch != read.stretch ||
                     found.layout != read.layout || found.position != read.position)) ||
@@ -78,14 +78,14 @@ static void ask_record(const struct answers *answers, uint32_t index) {
 }
 
 static void ask(const struct answers *answers, uint64_t address) {
-  const enum packed_answer right = expected_answer(answers, address);
+  const enum stackpack_answer right = expected_answer(answers, address);
   struct packed_record found;
   if (packed_find(answers->packed, address, &found) != right)
     differences_add(answers->differences, "a look-up of 0x%" PRIx64 " doesn't say that it's %s",
                     address,
-                    right == PACKED_FOUND           ? "a safepoint"
-                    : right == PACKED_NOT_SAFEPOINT ? "not a safepoint"
-                                                    : "not managed");
+                    right == STACKPACK_FOUND           ? "a safepoint"
+                    : right == STACKPACK_NOT_SAFEPOINT ? "not a safepoint"
+                                                       : "not managed");
 }
 
 static void ask_around(const struct answers *answers, uint64_t address) {
@@ -135,7 +135,7 @@ void answers_dropped(const struct safepoints *expected, const struct packed_tabl
   struct packed_record found;
   for (size_t i = 0; i < count; i++)
     if (!safepoints_has_record(expected, addresses[i]) &&
-        packed_find(packed, addresses[i], &found) != PACKED_NOT_SAFEPOINT)
+        packed_find(packed, addresses[i], &found) != STACKPACK_NOT_SAFEPOINT)
       differences_add(differences, "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
                       addresses[i]);
 }

@@ -111,11 +111,11 @@ enum load_kind load_find(const struct image *image, const struct load_options *o
   *loaded = (struct loaded){0};
   if (elf_image_find_packed(&image->elf_image, &loaded->place)) {
     const struct section_bytes place = loaded->place;
-    const enum packed_error error =
+    const enum stackpack_error error =
         packed_open(&loaded->packed, place.bytes, place.size, place.address);
-    if (error == PACKED_NEWER_VERSION)
+    if (error == STACKPACK_UNSUPPORTED)
       problem_set(problem, "packed by another version of stackpack");
-    else if (error != PACKED_OK)
+    else if (error != STACKPACK_OK)
       problem_set(problem, "a broken packed table, at address 0x%" PRIx64, place.address);
     else if (!packed_check(&loaded->packed))
       problem_set(problem, "a broken packed table: its checksum differs");

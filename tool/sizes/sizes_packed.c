@@ -209,7 +209,7 @@ static void divide_lists(struct division *division) {
   struct uses uses = {0};
   for (uint32_t i = 0; i < packed->record_count && packed->list_count > 0; i++) {
     struct packed_record record;
-    if (packed_record_at(packed, i, &record) != PACKED_FOUND)
+    if (packed_record_at(packed, i, &record) != STACKPACK_FOUND)
       continue;
     const struct packed_list list = packed_record_list(&record);
     if (list.table != NULL)

@@ -237,7 +237,7 @@ static bool pack_in_memory(struct survey *survey, struct problem *problem) {
   if (error != NULL)
     return problem_set(problem, "%s", error);
   find_file_size(survey, size);
-  return packed_open(&survey->table, survey->table_bytes, size, address) == PACKED_OK ||
+  return packed_open(&survey->table, survey->table_bytes, size, address) == STACKPACK_OK ||
          problem_set(problem, "the packed table can't be read again");
 }
 
