@@ -94,7 +94,7 @@ check_aarch64() {
   for way in 'b 2f; 3: sub sp, sp, #16; ldr x3, [sp, #24]; add sp, sp, #16; b 4f; 2: str x0, [sp, #8]; b 3b; 4:' 'mov x29, sp; str x0, [sp, #8]; ldr x3, [x29, #8]' \
     'add x29, sp, #16; stur x0, [x29, #-8]; ldr x3, [sp, #8]' 'str x0, [sp, #24]; add sp, sp, #16; ldr x3, [sp, #8]; sub sp, sp, #16' \
     'str x0, [sp, #-16]!; add sp, sp, #16; ldur x3, [sp, #-16]' 'str x0, [sp, #16]; add sp, sp, #16; ldr x3, [sp], #-16' \
-    'add x29, sp, #20; str x0, [sp, #8]; ldur x3, [x29, #-12]'; do
+    'add x29, sp, #20; str x0, [sp, #8]; ldur x3, [x29, #-12]' 'stp w0, w1, [sp, #8]; ldr x3, [sp, #8]'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
   done
   check_called kept "given, and called by a part" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; cbnz x1, make.cold; ldr x30, [sp], #16; ret

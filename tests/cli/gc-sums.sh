@@ -112,6 +112,7 @@ check_given kept "$vector; jmp *-24(%rsp)"
 check_given kept "$vector; mov -16(%rsp), %rax; jmp *%rax"
 check_given dropped "$vector; mov %rdx, -8(%rsp); jmp *(%rdx)"
 check_given kept 'add %rsi, %rdi; mov %rdi, %rax; shr $32, %rax; mov %edi, -8(%rsp); mov %eax, -4(%rsp); jmp *-8(%rsp)'
+check_given kept 'mov %edi, -8(%rsp); mov %esi, -4(%rsp); mov -8(%rsp), %rax; jmp *%rax'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp,%rcx,8); call *8(%rsp); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; xor %ecx, %ecx; mov %rdi, 8(%rsp); call *8(%rsp,%rcx,8); add $24, %rsp; ret'
 check_given kept 'sub $24, %rsp; add %rsi, %rdi; lea 8(%rsp), %rcx; mov %rdi, (%rcx); call *8(%rsp); add $24, %rsp; ret'

@@ -148,7 +148,7 @@ static void store(const struct code_instruction *instruction, struct code_state 
   const struct code_values *values = &instruction->values;
   const int32_t at = (int32_t)instruction->target + more;
   const uint8_t place = place_of(values, state);
-  value.is_made |= values->size < HALF; /* with the rest of a word */
+  value.is_made |= values->size < WORD; /* with the rest of a word */
   if (place >= VALUE_ON_STACK)
     store_unresolved(state, place, value);
   else
