@@ -288,7 +288,11 @@ hidden: $4
   .size hidden, . - hidden
   .section .note.GNU-stack, "", @progbits
 S
-  "$LLVM/bin/clang" "${clang_options[@]}" -c odd.s
+  if ((${#clang_options[@]} > 0)); then
+    "$LLVM/bin/clang" "${clang_options[@]}" -c odd.s
+  else
+    as -o odd.o odd.s # in a sixth of the time
+  fi
 }
 
 # The only record of a function is kept or dropped: `why` says so.
