@@ -270,9 +270,9 @@ cat >example.c <<'END'
 int main(void) {
   struct safepoints table = {.code_end = 0x401069};
   intern_add(&table.lists, NULL, 0);
-  const uint64_t first = safepoints_add_location(&table, (struct location){3, 8, 7, 8});
-  const uint64_t second = safepoints_add_location(&table, (struct location){3, 8, 7, 16});
-  const uint64_t constant = safepoints_add_location(&table, (struct location){4, 8, 0, 42});
+  const uint64_t first = safepoints_add_location(&table, (struct stackpack_location){3, 8, 7, 8});
+  const uint64_t second = safepoints_add_location(&table, (struct stackpack_location){3, 8, 7, 16});
+  const uint64_t constant = safepoints_add_location(&table, (struct stackpack_location){4, 8, 0, 42});
   const uint32_t deopt = intern_add(&table.lists, &constant, 1);
   uint64_t ordinary[] = {PAIR(first, first), PAIR(second, second)};
   uint64_t derived[] = {PAIR(first, first), PAIR(first, second)};

@@ -51,7 +51,7 @@ static void read_table(const char *path) {
   struct packed_table packed;
   struct safepoints table = {0};
   fclose(file);
-  if (packed_open(&packed, bytes, size, 0x400000) != PACKED_OK || !packed_unpack(&packed, NULL, &table)) {
+  if (packed_open(&packed, bytes, size, 0x400000) != STACKPACK_OK || !packed_unpack(&packed, NULL, &table)) {
     puts("refused");
     return;
   }
