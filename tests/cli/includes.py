@@ -1,18 +1,26 @@
-"""No circle of includes, among headers or among folders; and arrows point down: tool -> runtime -> elf, format, and in
-tool/ from the subcommands to the rooms. Prints each offence; includes.py TOP."""
+"""No circle of includes, among headers or among folders; and arrows point down: tool -> runtime -> elf, format -> the public
+header, and in tool/ from the subcommands to the rooms. Prints each offence; includes.py TOP."""
 import pathlib
 import re
 import sys
 
 top = pathlib.Path(sys.argv[1])
 LEVELS = {"format": 0, "elf": 1, "runtime": 2, "tool": 3}
+PUBLIC = "runtime/stackpack.h"  # its types are those of all rooms
 # Where they are installed, too, the one is beside the other.
 INSTALLED = {"runtime/stackpack_check.h": "stackpack.h", "runtime/stackpack_unwind.h": "stackpack.h"}
+
+
+def folder_of(name):
+    """The public header is a room of its own."""
+    return PUBLIC if name == PUBLIC else str(pathlib.Path(name).parent)
 
 
 def level(folder):
     """Where arrows to and from a folder may lead: from a number to the same or a lower one."""
     first, *rest = folder.split("/")
+    if folder == PUBLIC:
+        return -1
     return LEVELS[first] + (0.5 if first == "tool" and not rest else 0)
 
 
@@ -28,7 +36,7 @@ for name, targets in includes.items():
             continue
         if target not in includes:
             offences.append(f"{name}: {target} isn't named from the top")
-        elif level(str(pathlib.Path(target).parent)) > level(str(pathlib.Path(name).parent)):
+        elif level(folder_of(target)) > level(folder_of(name)):
             offences.append(f"{name}: {target} is above it")
 
 
@@ -61,8 +69,8 @@ def circle(arrows):
 headers = {name: set(targets) for name, targets in includes.items() if name.endswith(".h")}
 folders = {}
 for name, targets in includes.items():
-    here = str(pathlib.Path(name).parent)
-    folders.setdefault(here, set()).update({str(pathlib.Path(target).parent) for target in targets} - {here})
+    here = folder_of(name)
+    folders.setdefault(here, set()).update({folder_of(target) for target in targets} - {here})
 for what, arrows in ("headers", headers), ("folders", folders):
     found = circle(arrows)
     if found:
