@@ -433,7 +433,6 @@ static struct code_value follow_step(const struct value_flow *flow, const struct
                                      struct code_state *state) {
   const struct code_instruction instruction = unit_instruction(flow->unit, step);
   struct code_value jump;
-  follow_copy(flow, step, state);
   code_follow(flow->builder->architecture, &instruction, state, &jump);
   return jump;
 }
@@ -470,6 +469,7 @@ static void follow_block(struct value_flow *flow, uint32_t number) {
   struct code_value jump = {.kind = CODE_UNKNOWN};
   flow->slots.has_load = false;
   for (uint32_t i = block->first; i < block->end; i++) {
+    follow_copy(flow, &flow->unit->steps[i], &state);
     jump = follow_step(flow, &flow->unit->steps[i], &state);
     note_sums(flow, &flow->unit->steps[i], &state);
   }
