@@ -40,9 +40,11 @@ static void add_bases(struct adder *adder, const struct area *area) {
 /* The sums from place `i` on that are in an area of code. Returns the first place beyond. */
 static size_t take_sums_in(struct adder *adder, const struct area *area, size_t i, size_t end,
                            uint64_t distance, uint64_t at) {
-  for (; i < end && adder->places[i] + distance - area->address < area->size; i++)
-    if (area_is_marked(area, MARK_FUNCTION, adder->places[i] + distance))
-      graph_take(adder->builder->graph, adder->places[i] + distance, TAKEN_BY_DATA, at);
+  const uint64_t *places = adder->places, from = distance - area->address, size = area->size;
+  const uint8_t *marks = area->marks[MARK_FUNCTION];
+  for (uint64_t n; i < end && (n = places[i] + from) < size; i++)
+    if ((marks[n / 8] >> n % 8 & 1) != 0)
+      graph_take(adder->builder->graph, area->address + n, TAKEN_BY_DATA, at);
   return i;
 }
 
