@@ -408,15 +408,17 @@ static const char *called_name(const struct call_graph *graph, uint32_t node) {
   return call_graph_name(graph, behind != (uint32_t)GRAPH_NO_NODE ? behind : node);
 }
 
-/* Whether an instruction calls a function by which compilers copy objects. */
+/* Whether an instruction calls a function by which compilers copy objects. A call that bisection
+ * misses counts: calls in code that was decoded from inside an instruction are out of order. */
 static bool calls_copy(const struct value_flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[call_graph_function(graph, address)];
   const struct call *calls = &graph->calls[function[0].first_call];
   const size_t count = function[1].first_call - function[0].first_call;
   const size_t i = SEARCH_BELOW(calls, count, at, address);
-  const char *name =
-      i < count && calls[i].at == address ? called_name(graph, calls[i].target) : NULL;
+  if (i == count || calls[i].at != address)
+    return true;
+  const char *name = called_name(graph, calls[i].target);
   return name != NULL && leaf_words_have("memcpy memmove __memcpy_chk __memmove_chk", name);
 }
 
