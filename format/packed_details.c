@@ -156,6 +156,8 @@ static void take_deopt(struct packed_block *block, struct stackpack_details *det
   details->deopt = block->deopt;
 }
 
+_Static_assert(sizeof(struct stackpack_live_out) == 3, "a live-out lies in the stream as it is");
+
 static void take_live_outs(struct packed_block *block, struct stackpack_details *details) {
   const uint64_t count = take_varint(block, STREAM_LIVE_OUT_COUNTS);
   if (count > block->header.live_outs_max) {
