@@ -18,6 +18,8 @@ import re
 import subprocess
 import sys
 
+import machines
+
 FUNCTIONS = 40  # of a file
 
 # {p}: the variable that has the pointer; {q}: the one that gets it; {k}: a name of its own. Declarations, and statements.
@@ -123,8 +125,8 @@ def compilers(machine):
     llvm = f"{os.environ['LLVM']}/bin/clang"
     if machine == "x86_64":
         return {"gcc": ["gcc"], "g++": ["g++"], "clang": [llvm], "clang++": [f"{llvm}++"]}
-    clang = [f"--target={machine}-linux-gnu", "-fuse-ld=lld"]
-    return {"gcc": [f"{machine}-linux-gnu-gcc"], "clang": [llvm, *clang]}
+    cross = machines.MACHINES[machine]
+    return {"gcc": [f"{cross.gcc}gcc"], "clang": [llvm, *cross.clang_options, "-fuse-ld=lld"]}
 
 
 def write_function(choice, number, machine, is_cxx):
@@ -165,7 +167,7 @@ def verdicts(file):
 
 
 def check(name, command, machine, seed):
-    """The functions of a random file whose verdicts are wrong, and how many it has."""
+    """How many verdicts of a random file are wrong; prints them."""
     choices = (*FLAGS, *MACHINE_FLAGS[machine])
     flags = choices[seed % len(choices)]
     is_cxx = name.endswith("++")
