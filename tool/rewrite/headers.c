@@ -23,7 +23,7 @@ static Elf64_Phdr part_after(const struct plan *plan, const struct plan_cut *cut
   part.p_filesz -= into;
   part.p_memsz -= into;
   if (next != NULL)
-    part.p_filesz = part.p_memsz = next->start - cut->end;
+    part.p_filesz = part.p_memsz = next->used - cut->end;
   return part;
 }
 
@@ -33,7 +33,7 @@ static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) 
   const bool is_first = old == plan->first;
   const struct plan_cut *cut = plan_next_cut(plan, old, segment.p_offset);
   if (cut != NULL)
-    segment.p_filesz = segment.p_memsz = cut->start - segment.p_offset;
+    segment.p_filesz = segment.p_memsz = cut->used - segment.p_offset;
   if (segment.p_type == PT_PHDR)
     segment.p_filesz = segment.p_memsz += plan->new_segments * sizeof(Elf64_Phdr);
   if (segment.p_type == PT_PHDR || is_first) {

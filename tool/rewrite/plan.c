@@ -186,22 +186,25 @@ static bool has_more(const struct plan *plan, const Elf64_Phdr *segment, uint64_
 }
 
 /* Cuts out the whole pages of a room, if there is one. Segments that follow may have a larger
- * alignment: the first one gets that (put_segment), if the addresses, too, are its multiples. */
+ * alignment: the first one gets that (put_segment), if the addresses, too, are its multiples. If
+ * nothing follows in the room's segment, that ends where the room starts: eu-strip drops bytes at
+ * the file's end that are in no section. */
 static void cut(struct plan *plan, const struct plan_room *room) {
+  if (room->offset == room->end || !can_cut(plan, room))
+    return;
   const bool can_align =
       plan->image->header.e_type == ET_EXEC || plan->first->p_vaddr % plan->alignment == 0;
-  const uint64_t page = room->segment == NULL ? UINT64_MAX
-                        : can_align           ? room->segment->p_align
-                                              : plan->alignment;
-  const uint64_t size = (room->end - room->offset) / page * page;
-  if (size == 0 || !can_cut(plan, room))
+  const uint64_t page = can_align ? room->segment->p_align : plan->alignment;
+  const uint64_t start = room->end - (room->end - room->offset) / page * page;
+  const bool splits = has_more(plan, room->segment, room->end);
+  if (start == room->end && splits)
     return;
-  assert(plan->cut_count < PLAN_CUTS_MAX && room->segment != NULL);
+  assert(plan->cut_count < PLAN_CUTS_MAX);
   size_t at = plan->cut_count++;
   for (; at > 0 && plan->cuts[at - 1].start > room->offset; at--)
     plan->cuts[at] = plan->cuts[at - 1];
-  plan->cuts[at] = (struct plan_cut){room->end - size, room->end, room->segment,
-                                     has_more(plan, room->segment, room->end)};
+  plan->cuts[at] =
+      (struct plan_cut){start, room->end, splits ? start : room->offset, room->segment, splits};
 }
 
 /* Takes back the cuts that would leave a segment without a section. (Binutils' strip would give it
@@ -256,7 +259,7 @@ static void plan_head(struct plan *plan) {
     plan->head_end = plan->lead + plan_old_headers_end(plan);
   } else if (plan->move_count > 0 && plan->image->header.e_type == ET_EXEC) {
     const struct plan_cut *cut = plan_next_cut(plan, plan->first, plan->head_start);
-    const uint64_t end = cut != NULL && cut->start < plan->moves_end ? cut->start : plan->moves_end;
+    const uint64_t end = cut != NULL && cut->used < plan->moves_end ? cut->used : plan->moves_end;
     plan->head_start += plan->spare;
     plan->head_end = end > plan->head_start ? end : plan->head_start;
   }

@@ -40,9 +40,10 @@ struct plan_relocations {
   struct plan_room room; /* the rest of the table; empty where something may read that */
 };
 
-/* Pages of the old file that the new one lacks. */
+/* Pages of the old file that the new one lacks; none, if only a segment's end is unused. */
 struct plan_cut {
   uint64_t start, end;
+  uint64_t used; /* the end of what is before the cut in its segment */
   const Elf64_Phdr *segment;
   bool splits; /* more of the segment follows: that becomes a segment of its own */
 };
