@@ -194,8 +194,8 @@ static void look_for_mark(struct search *search, struct marks *marks, const char
   const Elf64_Shdr *raw = &search->raw->header;
   const unsigned type = GELF_ST_TYPE(symbol->st_info);
   const bool is_own = strcmp(name, symbol_name) == 0, has_label = is_label(name, symbol);
-  const bool is_inside = image_symbol_section(search->image, symbol) ==
-                         (size_t)(search->raw - search->image->sections);
+  const bool is_inside =
+      image_symbol_is_in(search->image, symbol, (size_t)(search->raw - search->image->sections));
   if (strcmp(name, "__global_pointer$") == 0)
     search->global_pointer = symbol->st_value;
   if (type == STT_TLS || type == STT_FILE || type == STT_SECTION ||

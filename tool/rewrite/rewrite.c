@@ -121,22 +121,25 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
 /* Symbols of the raw section mean the packed table's start; symbols of moved sections, and the
  * relocations' section symbol, move along. False: the symbol stays unchanged. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
-  const size_t number = image_symbol_section(plan->image, symbol);
+  const struct image *image = plan->image;
+  const bool is_raw = image_symbol_is_in(image, symbol, plan_number(plan, plan->sections.raw));
+  const size_t number = image_symbol_section(image, symbol);
   const bool is_renumbered = number != symbol->st_shndx;
   symbol->st_shndx = (Elf64_Section)number;
-  if (number == plan_number(plan, plan->sections.raw)) {
+  if (is_raw) {
     symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
     symbol->st_size = 0;
     return true;
   }
-  if (is_renumbered || number == SHN_UNDEF || number >= plan->image->section_count)
+  if (is_renumbered || number == SHN_UNDEF || number >= image->section_count ||
+      !image_symbol_is_in(image, symbol, number))
     return is_renumbered;
   const struct plan_relocations *relocations = &plan->relocations;
   if (relocations->rela_shrinks && number == plan_number(plan, relocations->rela)) {
     symbol->st_value += relocations->rela_removed;
     return true;
   }
-  const Elf64_Shdr *section = &plan->image->sections[number].header;
+  const Elf64_Shdr *section = &image->sections[number].header;
   const struct plan_move *move = plan_move_of(plan, section->sh_offset, section->sh_size);
   if (move == NULL || section->sh_type == SHT_NOBITS || section->sh_size == 0)
     return false;
