@@ -117,3 +117,26 @@ build_with app -gdwarf-5 -gsplit-dwarf
 rm inlined.dwo
 pack packed --source=lines
 only_line_matches "warning: split debug information can't be read, .*inlined.dwo$" err || fail "$(<err)"
+
+# Two records at one address: the return address of a call, and a stack map behind it. Each has its own line.
+cat >both.ll <<'END'
+declare void @collect()
+declare void @llvm.experimental.stackmap(i64, i32, ...)
+define i64 @run(i64 %n) gc "statepoint-example" {
+  call void @collect()
+  call void (i64, i32, ...) @llvm.experimental.stackmap(i64 7, i32 0)
+  ret i64 %n
+}
+END
+rm main.o
+make_program lld app ./both.ll
+pack packed --source=lines
+strip -o stripped packed
+dump_json stripped --source >both.json
+python3 - <<'PYTHON'
+import json
+call, stack_map = map(json.loads, open("both.json"))
+assert call["address"] == stack_map["address"]
+assert call["source"][0]["line"] < stack_map["source"][0]["line"]
+PYTHON
+expect_status 0 "$stackpack" verify app packed

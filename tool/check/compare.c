@@ -197,15 +197,17 @@ static bool same_places(const struct safepoints *a, const struct safepoints *b, 
   return x == y;
 }
 
-/* Records at one address have one position. */
+/* Both tables have the records at one address in the same order. */
 void compare_positions(const struct safepoints *a, const struct safepoints *b,
                        struct differences *differences) {
   for (uint32_t i = 0, k = 0; i < a->record_count; i++) {
     while (k < b->record_count && b->records[k].address < a->records[i].address)
       k++;
-    if (k < b->record_count && b->records[k].address == a->records[i].address &&
-        !same_places(a, b, a->records[i].source, b->records[k].source))
+    if (k == b->record_count || b->records[k].address != a->records[i].address)
+      continue;
+    if (!same_places(a, b, a->records[i].source, b->records[k].source))
       differences_add(differences, "the position of the record at 0x%" PRIx64 " differs",
                       a->records[i].address);
+    k++;
   }
 }
