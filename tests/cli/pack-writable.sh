@@ -16,3 +16,19 @@ for linker in lld bfd; do
     pack_and_compare app packed
   done
 done
+
+# GNU ld puts them among the addresses that a large .tbss seems to have, but each thread has its own.
+cat >local.c <<'END'
+_Thread_local char local[100000];
+_Thread_local long second = 2;
+__attribute__((constructor)) static void check(void) {
+  for (unsigned i = 0; i < sizeof local; i++)
+    if (local[i] != 0 || second != 2)
+      __builtin_trap();
+}
+END
+"$CC" -O1 -c local.c -o local.o
+for linker in lld bfd; do
+  link_with $linker app main.o many.o local.o
+  pack_and_compare app packed
+done

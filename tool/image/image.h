@@ -75,11 +75,13 @@ static inline bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_s
 }
 
 /* Whether a segment has bytes or addresses of a section. (PT_GNU_RELRO describes only memory: if
- * .tbss is its first section, mold gives it offset 0.) */
+ * .tbss is its first section, mold gives it offset 0. PT_TLS has addresses for the file's bytes
+ * only: those of .tbss are other sections', too.) */
 static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr *section) {
+  const uint64_t size = segment->p_type == PT_TLS ? segment->p_filesz : segment->p_memsz;
   return (segment->p_type != PT_GNU_RELRO &&
           overlap(segment->p_offset, segment->p_filesz, section->sh_offset, section->sh_size)) ||
-         overlap(segment->p_vaddr, segment->p_memsz, section->sh_addr, section->sh_size);
+         overlap(segment->p_vaddr, size, section->sh_addr, section->sh_size);
 }
 
 /* Another section whose bytes in the file overlap with this one's; NULL if there is none. */
