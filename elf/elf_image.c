@@ -135,38 +135,30 @@ static bool next_notes(struct elf_notes *notes) {
     notes->left = size < segment.p_filesz ? size : segment.p_filesz;
     notes->left = notes->left < notes->budget ? notes->left : notes->budget;
     notes->budget -= notes->left;
-    notes->alignment = segment.p_align == 8 ? 8 : 4;
     return true;
   }
   return false;
 }
 
-static uint64_t align_up(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) & -alignment;
-}
-
-/* gABI, "Note Section"; where the segment's alignment is 8, descriptions and notes are padded to
- * that. */
+/* gABI, "Note Section". Where the segment's alignment is 8, descriptions and notes are padded to
+ * that, but mold 1.10 puts notes of alignment 4 there, too, without padding. So ours are looked for
+ * at each multiple of 4. */
 const uint8_t *elf_notes_next(struct elf_notes *notes, uint32_t type, uint64_t *size) {
+  enum { STEP = 4 };
   while (notes->left >= PACKED_NOTE_SIZE || next_notes(notes)) {
     const uint8_t *note = notes->next;
     Elf64_Nhdr header;
-    if (notes->left < sizeof header) {
+    if (notes->left < PACKED_NOTE_SIZE) {
       notes->left = 0;
       continue;
     }
     memcpy(&header, note, sizeof header);
-    const uint64_t start = align_up(sizeof header + (uint64_t)header.n_namesz, notes->alignment);
-    const uint64_t end = align_up(start + header.n_descsz, notes->alignment);
-    const bool is_whole = start + header.n_descsz <= notes->left;
-    const uint64_t step = end < notes->left ? end : notes->left;
-    const bool is_own =
-        is_whole && header.n_type == type && start == PACKED_NOTE_SIZE &&
-        memcmp(note + sizeof header, packed_note + sizeof header, sizeof "stackpack") == 0;
-    notes->next += step;
-    notes->left -= step;
+    notes->next += STEP;
+    notes->left -= STEP;
     *size = header.n_descsz;
-    if (is_own)
+    if (header.n_type == type && header.n_namesz == sizeof "stackpack" &&
+        memcmp(note + sizeof header, packed_note + sizeof header, sizeof "stackpack") == 0 &&
+        header.n_descsz <= notes->left + STEP - PACKED_NOTE_SIZE)
       return note + PACKED_NOTE_SIZE;
   }
   return NULL;

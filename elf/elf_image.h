@@ -63,10 +63,10 @@ uint64_t elf_image_code_end(const struct elf_image *image);
 /* The notes of the program headers that have stackpack's name (note.h). */
 struct elf_notes {
   const struct elf_image *image;
-  unsigned segment;         /* the next one */
-  const uint8_t *next;      /* in the one that is read */
-  uint64_t left, alignment; /* of that one, in bytes */
-  uint64_t budget; /* the number of reads that are left: a hostile file may have many of both */
+  unsigned segment;    /* the next one */
+  const uint8_t *next; /* in the one that is read */
+  uint64_t left;       /* of that one, in bytes */
+  uint64_t budget;     /* the number of reads that are left: a hostile file may have many of both */
 };
 struct elf_notes elf_notes(const struct elf_image *image);
 /* Goes to the next note of a type (enum note_type): returns its description, of *size bytes; NULL

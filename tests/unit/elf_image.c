@@ -135,6 +135,30 @@ TEST(notes_of_a_type) {
   elf_free(&elf);
 }
 
+/* mold 1.10 has them in one segment of alignment 8: padded where their sections are aligned to 8, and unpadded
+ * where to 4. */
+TEST(notes_of_two_alignments) {
+  struct {
+    Elf64_Nhdr foreign;
+    char name[4];
+    uint32_t description, padding;
+    struct own_note own;
+  } notes = {{4, 4, 5}, "GNU", 0, 0, note_of(NOTE_STATEPOINTS, 1)};
+  for (unsigned words = 0; words <= 1; words++) {
+    struct elf elf = begin();
+    uint8_t bytes[sizeof notes];
+    const size_t before = offsetof(__typeof__(notes), padding) + 4 * words;
+    memcpy(bytes, &notes, before);
+    memcpy(bytes + before, &notes.own, sizeof notes.own);
+    elf_add_segment(&elf, PT_NOTE, elf_add(&elf, bytes, before + sizeof notes.own),
+                    before + sizeof notes.own);
+    elf.segments[0].p_align = 8;
+    const struct elf_image image = open_image(&elf);
+    ck_assert_uint_eq(sum_notes(&image), 1);
+    elf_free(&elf);
+  }
+}
+
 TEST(notes_of_a_header_beyond_the_last) {
   const struct own_note note = note_of(NOTE_STATEPOINTS, 1);
   for (int beyond = 0; beyond < 2; beyond++) {
