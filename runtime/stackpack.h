@@ -398,7 +398,10 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
  *
  * stackpack_process_forget takes out the module that contains `address`: call it before dlclose. It
  * returns when no thread is between stackpack_enter and stackpack_leave that was there before.
- * False: no module with stack maps contains that address.
+ * False: no module with stack maps contains that address. Until dlclose no thread may update the
+ * process: that would find the module again, and look-ups would go on in unmapped memory. So where
+ * several threads load libraries, a lock of the program's own is held around dlopen and update, and
+ * around forget and dlclose.
  *
  * With STACKPACK_TOO_MANY_MODULES the array had too few places: look-ups in the modules left out
  * say STACKPACK_NOT_MANAGED. No collection may run until the array is larger:
