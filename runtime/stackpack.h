@@ -416,7 +416,9 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
  * stackpack_enter and stackpack_leave calls the latter in the child, too, and before the next
  * three; and the child calls stackpack_process_update, _forget or _close for the first time while
  * it has one thread. (fork waits for a thread that lists the modules, by pthread_atfork; a child of
- * clone or vfork, which skip its handlers, looks up only.) */
+ * clone or vfork, which skip its handlers, looks up only. But glibc may leave a lock of the dynamic
+ * linker's taken if another thread was in dlopen or dlclose: then stackpack_process_open and _update
+ * never return in the child, unless fork, too, is called under the lock above.) */
 enum stackpack_error stackpack_process_update(struct stackpack_process *process);
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address);
 
