@@ -16,7 +16,7 @@
  *   if (stackpack_unwinder_open(&unwinder) != STACKPACK_OK) // once, at start-up
  *     abort();
  *   ...
- *   stackpack_unwinder_call(collect, heap); // calls collect(heap, context of this very place)
+ *   stackpack_unwinder_call(collect, heap); // calls collect(&context, heap), of this very place
  *
  * With .managed = STACKPACK_BY_TABLE the walk asks the unwinder for native frames only, and for
  * managed ones that the table has no facts about.
