@@ -91,8 +91,8 @@ static void find_end(struct plan *plan) {
 /* Tries a page in front. Addresses below the first segment are free in an executable only:
  * everything else starts at 0. */
 static bool take_lead(struct plan *plan, uint64_t lead_max) {
-  /* A static program of glibc for AArch64 goes on with the old headers (seen with 2.36). */
-  if (plan->image->header.e_machine == EM_AARCH64 && plan_interpreter(plan->image) == NULL)
+  /* A static program of glibc for AArch64 or RISC-V goes on with the old headers (seen with 2.36). */
+  if (plan->image->header.e_machine != EM_X86_64 && plan_interpreter(plan->image) == NULL)
     return false;
   const uint64_t start = plan->first->p_vaddr, lead = plan->alignment;
   if (plan->image->header.e_type != ET_EXEC || lead > lead_max || start < LOWEST_ADDRESS ||
