@@ -121,6 +121,8 @@ static enum stackpack_error open_packed(const struct elf_image *image, struct fo
 static bool is_same_segment(struct elf_file *file, const struct elf_image *image,
                             const Elf64_Phdr *segment) {
   uint64_t size;
+  if (segment->p_filesz == 0)
+    return true; /* its address may be anywhere */
   const uint8_t *bytes = elf_image_at(image, segment->p_vaddr, &size);
   return bytes != NULL && size >= segment->p_filesz && segment->p_offset <= file->image.size &&
          segment->p_filesz <= file->image.size - segment->p_offset &&

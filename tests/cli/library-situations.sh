@@ -53,6 +53,14 @@ for pie in -no-pie -pie; do
     for file in app lib.so; do "$LLVM/bin/llvm-objcopy" --strip-sections headless/$file; done
     try headless plain - ./app
     expect_same packed.plain headless.plain
+    # Without unwind tables, objcopy leaves a program header for them, of no bytes and outside of memory.
+    rm -rf bare bare-packed
+    cp -r raw bare
+    for file in app lib.so; do objcopy --remove-section=.eh_frame --remove-section=.eh_frame_hdr bare/$file 2>objcopy.log; done
+    cp -r bare bare-packed
+    expect_status 0 "$stackpack" pack bare-packed/app bare-packed/lib.so
+    for side in bare bare-packed; do try $side plain - ./app; done
+    expect_same bare.plain bare-packed.plain
     # Packed on disk while it is loaded; and a missing /proc, where it can be hidden.
     try raw replaced "$PWD/packed/lib.so" ./app
     expect_same packed.plain raw.replaced
