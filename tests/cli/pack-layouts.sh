@@ -28,6 +28,7 @@ lld -Wl,-Ttext=0x900000,-Tdata=0xa00000
 lld -static -Wl,--no-rosegment
 bfd
 bfd -static
+bfd -Wl,-z,unique-symbol
 bfd -Wl,-z,noseparate-code
 bfd -Wl,-z,separate-code
 bfd -Wl,-z,max-page-size=65536

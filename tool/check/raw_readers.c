@@ -166,11 +166,21 @@ static bool is_of_linker(const struct search *search, const char *name) {
          marks_end(search, name) || marks_other_section(search, name, "__start_");
 }
 
+/* Whether a name is LLVM's, perhaps with a number that `ld -z unique-symbol` gives it. */
+static bool is_llvm_name(const char *name) {
+  const size_t length = sizeof symbol_name - 1;
+  if (strncmp(name, symbol_name, length) != 0)
+    return false;
+  const char *rest = name + length;
+  return *rest == 0 ||
+         (*rest == '.' && rest[1] != 0 && rest[1 + strspn(rest + 1, "0123456789")] == 0);
+}
+
 /* A local label of LLVM's, or an assembler's: mapping symbols, say. */
 static bool is_label(const char *name, const GElf_Sym *symbol) {
   return GELF_ST_BIND(symbol->st_info) == STB_LOCAL &&
          (name[0] == '$' || name[0] == '.' ||
-          (strcmp(name, symbol_name) == 0 && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT));
+          (is_llvm_name(name) && GELF_ST_VISIBILITY(symbol->st_other) == STV_DEFAULT));
 }
 
 /* Whether a name is `__start_` or `__stop_` and the stack maps' section's, without dots. */
