@@ -288,9 +288,12 @@ static bool fits_part(const char *pattern, const char *text) {
 
 /* Whether a pattern fits a name with or without some of its suffixes. */
 static bool fits_copy(const char *pattern, const struct pattern_name *name, enum suffixes which) {
+  const size_t length = strlen(pattern), own = strlen(name->own);
+  if (pattern_is_plain(pattern))
+    return strncmp(pattern, name->text, length) == 0 &&
+           (name->text[length] == 0 || (length >= own && is_suffixes(name->text + length, which)));
   bool result = fits(pattern, name->text);
   char *text = strdup(name->text);
-  const size_t own = strlen(name->own);
   for (size_t at = strlen(text); !result && at-- > own;)
     if (text[at] == '.' || text[at] == '@') {
       text[at] = 0;
