@@ -89,6 +89,8 @@ for form in "-o linked" "-olinked" "--output=linked" "--output linked" "-o other
   ./linked
 done
 [[ ! -e other ]] || fail "an output too many"
+expect_status 0 "$wrapper" --stackpack-ld="$LLVM/bin/ld.lld" -o linked "${managed[@]}" -mllvm -opt-bisect-limit=-1
+expect_packed linked
 link "${managed[@]}"
 expect_packed a.out
 link -shared -z notext -o library.so many.o

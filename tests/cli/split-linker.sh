@@ -64,6 +64,7 @@ expect_told "-Lshared -Llibrary -Bstatic -lmanaged -Bdynamic -lmanaged" \
   -Lshared -Llibrary -Bstatic "$split/0/libmanaged.a" -Bdynamic -lmanaged
 expect_told "-Lshared --library-path=library --push-state -static -l:libmanaged.a --pop-state -lmanaged" \
   -Lshared --library-path=library --push-state -static "$split/0/libmanaged.a" --pop-state -lmanaged
+expect_told "--exclude-libs exact.a -soname list.o exact.a" --exclude-libs exact.a -soname list.o "$split/0/exact.a"
 expect_told "--sysroot=$PWD -L=/library --library=managed" "--sysroot=$PWD" -L=/library "$split/0/libmanaged.a"
 "$LLVM/bin/llvm-as" -o bit.o list.o.bc 2>/dev/null || printf 'BC\xc0\xde.llvm_stackmaps' >bit.o
 expect_told "bit.o shared/libmanaged.so" bit.o shared/libmanaged.so

@@ -3,7 +3,8 @@
  * Linkers have hundreds of options, each has some of its own, and new ones come every year. So
  * nearly all are passed on unread. Only two things count here: the name of the output, in four
  * forms that all linkers share (the last one wins), and stackpack-ld's own options. All can be in
- * response files, read as if their words were in the line.
+ * response files, read as if their words were in the line. The value of an option may look like
+ * another option, or be an input's name: -mllvm -opt-bisect-limit=9, --exclude-libs libgc.a.
  */
 #include "tool/ld/arguments.h"
 
@@ -15,6 +16,49 @@
 const char *arguments_after(const char *word, const char *prefix) {
   const size_t length = strlen(prefix);
   return strncmp(word, prefix, length) == 0 ? word + length : NULL;
+}
+
+bool arguments_is(const char *word, const char *name) {
+  return word[0] == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
+}
+
+bool arguments_takes_next(const char *word) {
+  static const char letters[] = "FILRTefhlmouyz";
+  static const char *const names[] = {"Map",
+                                      "auxiliary",
+                                      "defsym",
+                                      "dynamic-linker",
+                                      "dynamic-list",
+                                      "entry",
+                                      "exclude-libs",
+                                      "filter",
+                                      "fini",
+                                      "init",
+                                      "just-symbols",
+                                      "library",
+                                      "library-path",
+                                      "mllvm",
+                                      "plugin",
+                                      "plugin-opt",
+                                      "require-defined",
+                                      "retain-symbols-file",
+                                      "rpath",
+                                      "rpath-link",
+                                      "script",
+                                      "section-start",
+                                      "soname",
+                                      "sysroot",
+                                      "trace-symbol",
+                                      "undefined",
+                                      "version-script",
+                                      "wrap",
+                                      NULL};
+  const char *const *name = names;
+  if (word[0] == '-' && word[1] != 0 && word[2] == 0)
+    return strchr(letters, word[1]) != NULL;
+  while (*name != NULL && !arguments_is(word, *name))
+    name++;
+  return *name != NULL || strcmp(word, "--output") == 0;
 }
 
 /* Takes one of stackpack-ld's own options. */
@@ -37,15 +81,17 @@ static bool output_follows(const char *word) {
   return strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0;
 }
 
-/* Takes a word for the linker. *follows: the last one said that this is the output's name. */
-static void take_word(struct arguments *arguments, const char *word, bool *follows) {
-  const char *name = *follows ? word : arguments_after(word, "--output=");
-  const bool says_next = !*follows && output_follows(word);
-  if (name == NULL && !says_next)
+/* Takes a word for the linker. *option: the one whose value this is; NULL: it is none. */
+static void take_word(struct arguments *arguments, const char *word, const char **option) {
+  const bool takes_next = *option == NULL && arguments_takes_next(word);
+  const char *name = NULL;
+  if (*option != NULL)
+    name = output_follows(*option) ? word : NULL;
+  else if (!takes_next && (name = arguments_after(word, "--output=")) == NULL)
     name = arguments_after(word, "-o");
   if (name != NULL)
     arguments->output = name;
-  *follows = says_next;
+  *option = takes_next ? word : NULL;
   words_add(&arguments->linker, word);
 }
 
@@ -76,14 +122,14 @@ static void take_environment(struct arguments *arguments) {
 }
 
 bool arguments_read(struct arguments *arguments, int count, char **words, struct problem *problem) {
-  bool follows = false;
+  const char *option = NULL;
   *arguments = (struct arguments){.output = "a.out"};
   take_environment(arguments);
   bool ok = expand(arguments, count, words, problem);
   for (size_t i = 0; ok && i < arguments->all.count; i++) {
     const char *word = arguments->all.items[i];
     if (arguments_after(word, "--stackpack-") == NULL)
-      take_word(arguments, word, &follows);
+      take_word(arguments, word, &option);
     else
       ok = take_own(arguments, word, problem);
   }

@@ -22,4 +22,9 @@ void arguments_close(struct arguments *arguments);
 /* The rest of a word after a prefix; NULL if the word begins otherwise. */
 const char *arguments_after(const char *word, const char *prefix);
 
+/* Whether a word is the option `name`, of more than a letter: with one dash or two. */
+bool arguments_is(const char *word, const char *name);
+/* Whether a word is an option whose value may be the next word. */
+bool arguments_takes_next(const char *word);
+
 #endif

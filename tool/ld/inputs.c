@@ -110,13 +110,15 @@ static char *find_archive(const struct words *folders, const char *name, bool is
 
 /* Changes the state by a word. */
 static void step(struct place *place, const char *word, const char *next) {
-  static const char *const with_value[] = {"-o", "--output",  "-L", "--library-path",
-                                           "-l", "--library", NULL};
   static const char *const statics[] = {"-Bstatic", "-dn",      "-non_shared",
                                         "-static",  "--static", NULL};
   static const char *const dynamics[] = {"-Bdynamic", "-dy", "-call_shared", NULL};
   static const char *const formats[] = {"-b", "--format", NULL};
   const char *format = arguments_after(word, "--format=");
+  const bool was_value = place->is_value;
+  place->is_value = !was_value && arguments_takes_next(word);
+  if (was_value)
+    return;
   if (is_any(word, formats))
     format = next;
   if (format != NULL)
@@ -129,7 +131,6 @@ static void step(struct place *place, const char *word, const char *next) {
     place->saved[place->depth++] = place->is_static;
   if (strcmp(word, "--pop-state") == 0 && place->depth > 0)
     place->is_static = place->saved[--place->depth];
-  place->is_value = is_any(word, with_value);
 }
 
 /* The file that a word, or -l and the next one, names as an input; NULL: none. To be freed. */
