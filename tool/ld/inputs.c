@@ -5,8 +5,9 @@
  * synonyms is in force. (ld(1), "Options".) After these, linkers search folders of their own, and
  * linker scripts can name inputs, too; such inputs stay whole.
  *
- * An archive with -l becomes one with a path, to the same effect. So does another folder: if a
- * file's name counts, as for --exclude-libs, it is the name without folders.
+ * Two words, -l and NAME, become one. An archive with -l becomes one with a path, to the same
+ * effect. So does another folder: if a file's name counts, as for --exclude-libs, it is the name
+ * without folders.
  */
 #include "tool/ld/inputs.h"
 
@@ -62,6 +63,28 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
+/* Joins -l, or --library, and the next word. */
+static void join_libraries(struct words *words) {
+  size_t count = 0;
+  bool is_value = false;
+  for (size_t i = 0; i < words->count; i++) {
+    char *word = words->items[i], *joined;
+    const bool is_library = strcmp(word, "-l") == 0 || arguments_is(word, "library");
+    if (!is_value && is_library && i + 1 < words->count &&
+        asprintf(&joined, "-l%s", words->items[i + 1]) >= 0) {
+      free(word);
+      free(words->items[++i]);
+      words->items[count++] = joined;
+      continue;
+    }
+    is_value = !is_value && arguments_takes_next(word);
+    words->items[count++] = word;
+  }
+  words->count = count;
+  if (words->items != NULL)
+    words->items[count] = NULL;
+}
+
 /* The folders for -l. "=" at the front of one is the system's root. */
 static struct words find_folders(const struct words *words) {
   struct words folders = {0};
@@ -69,6 +92,8 @@ static struct words find_folders(const struct words *words) {
   char path[2 * PATH_MAX];
   for (size_t i = 0; i < words->count; i++) {
     const char *value = arguments_after(words->items[i], "--sysroot=");
+    if (value == NULL && arguments_is(words->items[i], "sysroot"))
+      value = words->items[i + 1];
     root = value != NULL ? value : root;
   }
   for (size_t i = 0; i < words->count; i++) {
@@ -263,6 +288,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   for (size_t i = 0; i < words->count; i++)
     if (is_any(words->items[i], objects))
       return true;
+  join_libraries(words);
   struct words folders = find_folders(words);
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&folders, words->items[i], &place);
