@@ -68,6 +68,9 @@ expect_told "--exclude-libs exact.a -soname list.o exact.a" --exclude-libs exact
 expect_told "--sysroot=$PWD -L=/library --library=managed" "--sysroot=$PWD" -L=/library "$split/0/libmanaged.a"
 expect_told "--sysroot $PWD -L=/library -l managed" --sysroot "$PWD" -L=/library "$split/0/libmanaged.a"
 expect_told "-Llibrary --library managed -l m -u -l -l" -Llibrary "$split/0/libmanaged.a" -lm -u -l -l
+expect_told "-sysroot=$PWD -library-path=/none -L=/library -library=managed" \
+  "-sysroot=$PWD" -library-path=/none -L=/library "$split/0/libmanaged.a"
+expect_told "-format=binary list.o -format=elf -relocatable list.o" -format=binary list.o -format=elf -relocatable list.o
 "$LLVM/bin/llvm-as" -o bit.o list.o.bc 2>/dev/null || printf 'BC\xc0\xde.llvm_stackmaps' >bit.o
 expect_told "bit.o shared/libmanaged.so" bit.o shared/libmanaged.so
 "$stackpack" split -q -o already.o list.o

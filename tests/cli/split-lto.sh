@@ -14,6 +14,7 @@ llvm-ar rcs liblist.a list.o unused.o
 link() { # ARGUMENT...
   expect_status "$1" clang --ld-path="$BUILD/stackpack-ld" -no-pie -o app main.o "${@:2}"
 }
+link 2 list.o -Wl,-gc-sections # linkers take long options with one dash, too
 for inputs in "list.o unused.o" "-L. -llist" liblist.a; do
   # shellcheck disable=SC2086 # a list of words
   link 2 $inputs -Wl,--gc-sections
@@ -24,6 +25,7 @@ for inputs in "list.o unused.o" "-L. -llist" liblist.a; do
   dump_json app >whole.json
 done
 link 0 list.o -Wl,--gc-sections,--no-gc-sections
+link 0 list.o -Wl,--gc-sections,-no-gc-sections
 ld.lld -r -o all.o list.o unused.o
 link 0 all.o -Wl,--gc-sections
 expect_packed app

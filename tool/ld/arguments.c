@@ -18,8 +18,19 @@ const char *arguments_after(const char *word, const char *prefix) {
   return strncmp(word, prefix, length) == 0 ? word + length : NULL;
 }
 
+/* The rest of an option's word after its name, and its one dash or two; NULL: it is another. */
+static const char *after_name(const char *word, const char *name) {
+  return word[0] == '-' ? arguments_after(word + (word[1] == '-' ? 2 : 1), name) : NULL;
+}
+
 bool arguments_is(const char *word, const char *name) {
-  return word[0] == '-' && strcmp(word + (word[1] == '-' ? 2 : 1), name) == 0;
+  const char *rest = after_name(word, name);
+  return rest != NULL && *rest == 0;
+}
+
+const char *arguments_value(const char *word, const char *name) {
+  const char *rest = after_name(word, name);
+  return rest != NULL && *rest == '=' ? rest + 1 : NULL;
 }
 
 bool arguments_takes_next(const char *word) {

@@ -22,8 +22,10 @@ void arguments_close(struct arguments *arguments);
 /* The rest of a word after a prefix; NULL if the word begins otherwise. */
 const char *arguments_after(const char *word, const char *prefix);
 
-/* Whether a word is the option `name`, of more than a letter: with one dash or two. */
+/* Whether a word is the option `name`, with one dash or two: linkers take long ones so. */
 bool arguments_is(const char *word, const char *name);
+/* The value in a word --NAME=VALUE or -NAME=VALUE; NULL: it is another word. */
+const char *arguments_value(const char *word, const char *name);
 /* Whether a word is an option whose value may be the next word. */
 bool arguments_takes_next(const char *word);
 

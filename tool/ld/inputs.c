@@ -35,7 +35,7 @@ struct place {
 };
 
 static bool is_any(const char *word, const char *const *list) {
-  while (*list != NULL && strcmp(word, *list) != 0)
+  while (*list != NULL && !arguments_is(word, *list))
     list++;
   return *list != NULL;
 }
@@ -55,11 +55,11 @@ static bool is_input(const char *path) {
 
 /* The folder that a word, or the next one, names for -l; NULL: none. */
 static const char *search_folder(const struct words *words, size_t i) {
-  const char *folder = arguments_after(words->items[i], "--library-path=");
+  const char *folder = arguments_value(words->items[i], "library-path");
   if (folder == NULL)
     folder = arguments_after(words->items[i], "-L");
   const bool follows =
-      strcmp(words->items[i], "--library-path") == 0 || (folder != NULL && folder[0] == 0);
+      arguments_is(words->items[i], "library-path") || (folder != NULL && folder[0] == 0);
   return follows ? words->items[i + 1] : folder;
 }
 
@@ -91,7 +91,7 @@ static struct words find_folders(const struct words *words) {
   const char *root = "";
   char path[2 * PATH_MAX];
   for (size_t i = 0; i < words->count; i++) {
-    const char *value = arguments_after(words->items[i], "--sysroot=");
+    const char *value = arguments_value(words->items[i], "sysroot");
     if (value == NULL && arguments_is(words->items[i], "sysroot"))
       value = words->items[i + 1];
     root = value != NULL ? value : root;
@@ -135,11 +135,10 @@ static char *find_archive(const struct words *folders, const char *name, bool is
 
 /* Changes the state by a word. */
 static void step(struct place *place, const char *word, const char *next) {
-  static const char *const statics[] = {"-Bstatic", "-dn",      "-non_shared",
-                                        "-static",  "--static", NULL};
-  static const char *const dynamics[] = {"-Bdynamic", "-dy", "-call_shared", NULL};
-  static const char *const formats[] = {"-b", "--format", NULL};
-  const char *format = arguments_after(word, "--format=");
+  static const char *const statics[] = {"Bstatic", "dn", "non_shared", "static", NULL};
+  static const char *const dynamics[] = {"Bdynamic", "dy", "call_shared", NULL};
+  static const char *const formats[] = {"b", "format", NULL};
+  const char *format = arguments_value(word, "format");
   const bool was_value = place->is_value;
   place->is_value = !was_value && arguments_takes_next(word);
   if (was_value)
@@ -152,15 +151,15 @@ static void step(struct place *place, const char *word, const char *next) {
     place->is_static = true;
   if (is_any(word, dynamics))
     place->is_static = false;
-  if (strcmp(word, "--push-state") == 0 && place->depth < sizeof place->saved)
+  if (arguments_is(word, "push-state") && place->depth < sizeof place->saved)
     place->saved[place->depth++] = place->is_static;
-  if (strcmp(word, "--pop-state") == 0 && place->depth > 0)
+  if (arguments_is(word, "pop-state") && place->depth > 0)
     place->is_static = place->saved[--place->depth];
 }
 
 /* The file that a word, or -l and the next one, names as an input; NULL: none. To be freed. */
 static char *input_of(const struct words *folders, const char *word, const struct place *place) {
-  const char *library = arguments_after(word, "--library=");
+  const char *library = arguments_value(word, "library");
   if (library == NULL)
     library = arguments_after(word, "-l");
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
@@ -172,8 +171,8 @@ static char *input_of(const struct words *folders, const char *word, const struc
 static bool collects_garbage(const struct words *words) {
   bool collects = false;
   for (size_t i = 0; i < words->count; i++)
-    collects = (collects || strcmp(words->items[i], "--gc-sections") == 0) &&
-               strcmp(words->items[i], "--no-gc-sections") != 0;
+    collects = (collects || arguments_is(words->items[i], "gc-sections")) &&
+               !arguments_is(words->items[i], "no-gc-sections");
   return collects;
 }
 
@@ -282,7 +281,7 @@ static bool make_folder(struct inputs *inputs, struct problem *problem) {
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
-  static const char *const objects[] = {"-r", "--relocatable", "-i", "-Ur", NULL};
+  static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   struct place place = {0};
   bool ok = true;
   for (size_t i = 0; i < words->count; i++)
