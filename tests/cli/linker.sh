@@ -153,6 +153,11 @@ link @long.rsp
 expect_packed app
 expect_options "$few"
 echo @self.rsp >self.rsp
+# As rustc runs an lld of its own: -flavor counts outside response files alone.
+printf '%s\n' -o app "${managed[@]}" >flavor.rsp
+ln -s "$(command -v lld)" flavored
+expect_status 0 "$wrapper" --stackpack-ld=./flavored -flavor gnu @flavor.rsp
+expect_packed app
 
 # ---- What goes wrong ----
 expect_complaint() { # PATTERN ARGUMENT...

@@ -66,19 +66,23 @@ static bool wants_packing(const char *output, const struct stat *before) {
 }
 
 /* Adds the linker's words. If they are too many for execve, or might be, they go in a response
- * file: its path, or an empty one. */
+ * file: its path, or an empty one. `lld -flavor gnu` reads these two on the command line alone. */
 static bool add_for_linker(struct words *words, const struct arguments *arguments,
                            char response[PATH_MAX], struct problem *problem) {
   enum { PLAIN_MAX = 65536 };
   char word[PATH_MAX + 1];
+  struct words rest = arguments->linker;
   size_t size = 0;
-  for (size_t i = 0; i < arguments->linker.count; i++)
-    size += strlen(arguments->linker.items[i]) + 1;
+  for (size_t i = 0; i < rest.count; i++)
+    size += strlen(rest.items[i]) + 1;
   if (!arguments->had_response && size < PLAIN_MAX) {
     words_add_all(words, &arguments->linker);
     return true;
   }
-  if (!response_write(&arguments->linker, response, problem)) {
+  if (rest.count >= 2 && strcmp(rest.items[0], "-flavor") == 0)
+    for (unsigned i = 0; i < 2; i++, rest.items++, rest.count--)
+      words_add(words, rest.items[0]);
+  if (!response_write(&rest, response, problem)) {
     response[0] = 0;
     return false;
   }
