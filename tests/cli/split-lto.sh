@@ -26,6 +26,18 @@ for inputs in "list.o unused.o" "-L. -llist" liblist.a; do
 done
 link 0 list.o -Wl,--gc-sections,--no-gc-sections
 link 0 list.o -Wl,--gc-sections,-no-gc-sections
+# Objects that have bitcode, too: one option makes lld take that.
+if clang -O1 -flto -ffat-lto-objects -x ir -c -o fat.o list.o 2>/dev/null && ld.lld --help | grep -- --fat-lto-objects >/dev/null; then
+  "$stackpack" split -q -o fat-split.o fat.o
+  for input in fat.o fat-split.o; do
+    link 2 $input -Wl,--gc-sections,--fat-lto-objects
+    grep -qE "^stackpack-ld: $input: bitcode, " err || { cat err >&2; fail "$input: not refused"; }
+    link 0 $input -Wl,--gc-sections,--fat-lto-objects,--no-fat-lto-objects
+    expect_packed app
+    link 0 $input -Wl,--fat-lto-objects
+    expect_packed app
+  done
+fi
 ld.lld -r -o all.o list.o unused.o
 link 0 all.o -Wl,--gc-sections
 expect_packed app

@@ -167,13 +167,19 @@ static char *input_of(const struct words *folders, const char *word, const struc
   return library != NULL ? find_archive(folders, library, place->is_static) : strdup(word);
 }
 
-/* Whether the linker leaves out unreferenced sections; the last word about it counts. */
-static bool collects_garbage(const struct words *words) {
-  bool collects = false;
+/* Whether an option is in force, and not the one that takes it back; the last word counts. */
+static bool has_option(const struct words *words, const char *on, const char *off) {
+  bool has = false;
   for (size_t i = 0; i < words->count; i++)
-    collects = (collects || arguments_is(words->items[i], "gc-sections")) &&
-               !arguments_is(words->items[i], "no-gc-sections");
-  return collects;
+    has = (has || arguments_is(words->items[i], on)) && !arguments_is(words->items[i], off);
+  return has;
+}
+
+/* Whether the linker compiles bitcode of the input, and leaves out all unreferenced sections. */
+static bool loses_maps(const struct split *split, const struct words *words) {
+  const bool takes_fat = has_option(words, "fat-lto-objects", "no-fat-lto-objects");
+  return (split->is_uncompiled || (split->is_fat && takes_fat)) &&
+         has_option(words, "gc-sections", "no-gc-sections");
 }
 
 /* An input, which may be named again and again. */
@@ -235,7 +241,7 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   words_add(&inputs->names, path);
   if (ok) {
     ok = split_file(&split, path, input.bytes, input.size, &why);
-    if (ok && split.is_uncompiled && collects_garbage(words))
+    if (ok && loses_maps(&split, words))
       ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
                              "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
     if (ok && split.file.bytes != NULL)

@@ -12,6 +12,7 @@ struct split {
   struct buffer file;         /* no bytes: the file stays unchanged */
   size_t functions, sections; /* the functions of the split maps, and the new sections */
   bool is_uncompiled;         /* there is bitcode, still without stack maps */
+  bool is_fat;                /* there is an object that also has its bitcode */
 };
 
 /* Splits the stack maps of a relocatable ELF object. False, and a problem, on failure. */

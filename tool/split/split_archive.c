@@ -30,6 +30,7 @@ static bool split_member(const struct archive *archive, struct member *member, s
   sum->functions += split.functions;
   sum->sections += split.sections;
   sum->is_uncompiled |= split.is_uncompiled;
+  sum->is_fat |= split.is_fat;
   if (split.file.bytes != NULL) {
     member->bytes = member->owned = split.file.bytes;
     member->size = split.file.size;

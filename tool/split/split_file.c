@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char statepoint[] = "llvm.experimental.gc.statepoint";
+static const char bitcode_section[] = ".llvm.lto"; /* of clang -ffat-lto-objects */
 
 static bool begins_with(const uint8_t *bytes, size_t size, const char *magic, size_t length) {
   return size >= length && memcmp(bytes, magic, length) == 0;
@@ -39,8 +40,12 @@ bool split_file(struct split *split, const char *path, const uint8_t *bytes, siz
   /* A file without these names has neither such a section nor bitcode that makes one. */
   const bool has_maps = memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) != NULL;
   const bool has_statepoints = memmem(bytes, size, statepoint, sizeof statepoint - 1) != NULL;
-  split->is_uncompiled = has_statepoints && is_bitcode(bytes, size);
+  const bool is_object = split_is_object(bytes, size);
   if ((has_maps || has_statepoints) && path != NULL && archive_is(bytes, size))
     return split_archive(split, path, bytes, size, problem);
-  return !has_maps || !split_is_object(bytes, size) || split_object(split, bytes, size, problem);
+  const bool ok = !has_maps || !is_object || split_object(split, bytes, size, problem);
+  split->is_uncompiled = has_statepoints && is_bitcode(bytes, size);
+  split->is_fat = has_statepoints && is_object &&
+                  memmem(bytes, size, bitcode_section, sizeof bitcode_section) != NULL;
+  return ok;
 }
