@@ -98,7 +98,8 @@ if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
   expect_nothing_left
 fi
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
-only_line_matches '^stackpack-ld: /dev/null/' err || { cat err; fail "another complaint"; }
+only_line_matches '^stackpack-ld: list.o: /dev/null/' err || { cat err; fail "another complaint"; }
+TMPDIR=/dev/null expect_status 0 "$wrapper" --stackpack-ld=./printer main.o already.o # needs no folder
 cat >slow <<'END'
 #!/bin/bash
 echo started >started

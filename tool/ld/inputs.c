@@ -232,27 +232,6 @@ static bool write_input(struct inputs *inputs, const char *path, const struct sp
   return ok || problem_set_errno(problem, "its split copy can't be written");
 }
 
-static bool split_input(struct inputs *inputs, const char *path, struct words *words, size_t i,
-                        struct problem *problem) {
-  struct problem why = {0};
-  struct input input;
-  struct split split = {0};
-  bool ok = input_open(&input, path, &why);
-  words_add(&inputs->names, path);
-  if (ok) {
-    ok = split_file(&split, path, input.bytes, input.size, &why);
-    if (ok && loses_maps(&split, words))
-      ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
-                             "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
-    if (ok && split.file.bytes != NULL)
-      ok = write_input(inputs, path, &split, words, i, &why);
-    note_input(inputs, path, words->items[i], split.file.bytes != NULL);
-    input_close(&input);
-  }
-  free(split.file.bytes);
-  return ok || problem_set(problem, "%s: %s", path, why.text);
-}
-
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *place) {
   (void)status, (void)kind, (void)place;
   remove(path);
@@ -286,6 +265,28 @@ static bool make_folder(struct inputs *inputs, struct problem *problem) {
   return false;
 }
 
+static bool split_input(struct inputs *inputs, const char *path, struct words *words, size_t i,
+                        struct problem *problem) {
+  struct problem why = {0};
+  struct input input;
+  struct split split = {0};
+  bool ok = input_open(&input, path, &why);
+  words_add(&inputs->names, path);
+  if (ok) {
+    ok = split_file(&split, path, input.bytes, input.size, &why);
+    if (ok && loses_maps(&split, words))
+      ok = problem_set(&why, "bitcode, whose stack maps --gc-sections would leave out; "
+                             "see LINK-TIME OPTIMISATION in stackpack-ld(1)");
+    if (ok && split.file.bytes != NULL)
+      ok = (inputs->folder != NULL || make_folder(inputs, &why)) &&
+           write_input(inputs, path, &split, words, i, &why);
+    note_input(inputs, path, words->items[i], split.file.bytes != NULL);
+    input_close(&input);
+  }
+  free(split.file.bytes);
+  return ok || problem_set(problem, "%s: %s", path, why.text);
+}
+
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   struct place place = {0};
@@ -299,8 +300,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     char *path = input_of(&folders, words->items[i], &place);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i) && is_input(path))
-      ok = (inputs->names.count > 0 || make_folder(inputs, problem)) &&
-           split_input(inputs, path, words, i, problem);
+      ok = split_input(inputs, path, words, i, problem);
     free(path);
   }
   words_close(&folders);
