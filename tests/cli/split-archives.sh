@@ -56,6 +56,24 @@ expect_status 0 "$stackpack" split -o folder.a thin.a
 expect_same before.a thin.a
 expect_archive thin.a folder.a
 for member in "${members[@]}"; do expect_same $member sub/$member; done
+# GNU ar puts the members of an ordinary archive into a thin one, and GNU ld and gold link them; a long name becomes the archive's.
+ar rcsTDU nested.a gnu.a
+expect_status 0 "$stackpack" split -o flat.a nested.a
+[[ $(ar t flat.a | tr '\n' ' ') == "text.o gnu.a list.o main.o " ]] || fail "other members: $(ar t flat.a)"
+(cd extracted && ar x ../flat.a)
+expect_same expected.o extracted/list.o
+for linker in bfd gold lld mold; do
+  link_with $linker app main.o flat.a
+  expect_same_run raw app
+done
+dump_json nested.a >nested.json
+dump_json gnu.a | sed 's/a-name-of-more-than-fifteen-letters.o/gnu.a/' >gnu.json
+expect_same gnu.json nested.json
+cp gnu.a kept.a
+ar rcsDU gnu.a main.o list.o text.o a-name-of-more-than-fifteen-letters.o
+ar dDU gnu.a text.o
+expect_refusal 'nested.a: .* changed' "$stackpack" split nested.a
+mv kept.a gnu.a
 
 # ---- Unchanged files ----
 ar rcs none.a main.o text.o

@@ -8,7 +8,8 @@
  *     a.o/       a member; the name of "/18" is in the table at 18
  *
  * A thin archive ("!<thin>") has the headers alone: the members are the files that their names lead
- * to, from the archive's folder.
+ * to, from the archive's folder. GNU ar also puts an ordinary archive's members into a thin one:
+ * "/18:98" is the member whose header is at 98 in the archive of that name.
  */
 #ifndef STACKPACK_SPLIT_ARCHIVE_H
 #define STACKPACK_SPLIT_ARCHIVE_H
@@ -18,12 +19,12 @@
 #include <ar.h>
 
 struct member {
-  const struct ar_hdr *header;   /* in the archive's bytes */
+  const struct ar_hdr *header;   /* in the archive's bytes, or those of the one in it */
   uint64_t old_place, new_place; /* of the header */
   const uint8_t *bytes;
   size_t size;
   uint8_t *owned;    /* the same bytes, if they are new */
-  struct input file; /* of a thin archive's */
+  struct input file; /* of a thin archive's, unless the member before has it, too */
 };
 
 struct archive {
@@ -48,11 +49,11 @@ bool archive_open(struct archive *archive, const char *path, const uint8_t *byte
 void archive_close(struct archive *archive);
 
 /* A member's name, which ends at "/" or at a line's end, and its place in the table of names;
- * length 0: it has none. */
+ * length 0: it has none. inside: the header's place in an archive of this name, or 0. */
 struct member_name {
   const char *text;
   int length;
-  uint64_t place;
+  uint64_t place, inside;
 };
 struct member_name archive_name(const struct archive *archive, const struct ar_hdr *header);
 

@@ -53,9 +53,10 @@ static bool new_header(const struct archive *archive, const struct member *membe
     return true;
   const struct member_name name = archive_name(archive, header);
   const char *slash = memrchr(name.text, '/', (size_t)name.length);
-  if (slash == NULL || header->ar_name[0] != '/')
+  const size_t folders = slash == NULL ? 0 : (size_t)(slash + 1 - name.text);
+  if (header->ar_name[0] != '/')
     return true;
-  snprintf(text, sizeof text, "/%-15zu", (size_t)name.place + (size_t)(slash + 1 - name.text));
+  snprintf(text, sizeof text, "/%-15zu", (size_t)name.place + folders);
   memcpy(header->ar_name, text, sizeof header->ar_name);
   return true;
 }
