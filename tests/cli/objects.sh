@@ -115,6 +115,28 @@ expect_status 0 "$stackpack" report -o page.html fat.a
 expect_refusal 'fat.a: neither an executable nor a shared library: link it first$' "$stackpack" stats --gc-entry=collect fat.a
 for command in callgraph verify; do expect_status 2 "$stackpack" $command x86_64.o x86_64.o; done
 
+# ---- Compressed debug sections ----
+
+compile_debug "$TOP/tests/cli/source/inlined.c" debug.o -g
+expect_status 0 "$stackpack" dump --source --format=json debug.o
+grep -q '"line":' out || fail "no lines in debug.o"
+mv out debug.json
+for compression in zlib zstd; do
+  llvm-objcopy --compress-debug-sections=$compression debug.o compressed.o
+  readelf --section-headers --wide compressed.o | grep -qE ' \.debug_info .* C ' || fail "not compressed: $compression"
+  expect_status 0 "$stackpack" dump --source --format=json compressed.o
+  [[ ! -s err ]] || fail "compressed.o: $(<err)"
+  expect_same debug.json out
+  rm -f compressed.a
+  llvm-ar rcs compressed.a compressed.o
+  expect_status 0 "$stackpack" dump --source --format=json compressed.a
+  sed 's/"member":"compressed.o",//' out >members.json
+  expect_same debug.json members.json
+done
+set_byte compressed.o $(($(section_offset compressed.o .debug_info) + 24)) 0
+expect_status 0 "$stackpack" dump compressed.o
+only_line_matches "^stackpack: compressed.o: warning: section .debug_info can't be decompressed$" err || fail "broken: $(<err)"
+
 # ---- Hostile objects: one line each ----
 
 refused() { # PATTERN FILE

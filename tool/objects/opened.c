@@ -2,6 +2,7 @@
 #include "tool/objects/opened.h"
 
 #include "tool/image/clean.h"
+#include "tool/image/decompress.h"
 #include "tool/objects/lay_out.h"
 #include "tool/split/archive.h"
 #include "tool/split/split.h"
@@ -35,11 +36,47 @@ static bool is_unlinked(const char *path) {
 
 /* ---- Objects ---- */
 
-static bool add_object(struct opened_objects *objects, const uint8_t *bytes, size_t size,
-                       struct problem *problem) {
+/* Decompresses the debug sections, and leaves those that can't be for lay_out to leave out. */
+static bool decompress_object(struct object *object, Elf *elf, struct owned *owned,
+                              struct problem *problem) {
+  bool ok = true;
+  for (uint32_t i = 1; i < object->count; i++) {
+    struct object_section *section = &object->sections[i];
+    Elf_Scn *scn = (section->header.sh_flags & SHF_COMPRESSED) != 0 ? elf_getscn(elf, i) : NULL;
+    struct buffer bytes = {0};
+    const Elf_Data *data;
+    if (scn == NULL || strncmp(object_name(object, i), ".debug_", 7) != 0)
+      continue;
+    if (!decompress_section(scn, object_name(object, i), section->header.sh_size, owned, problem) ||
+        (data = elf_getdata(scn, NULL)) == NULL) {
+      ok = false;
+      continue;
+    }
+    buffer_add(&bytes, data->d_buf, data->d_size);
+    object_replace(object, i, bytes);
+    section->header.sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+  }
+  return ok;
+}
+
+static void decompress(struct object *object, const char *path, const uint8_t *bytes, size_t size) {
+  struct problem problem = {0};
+  struct owned owned = {0};
+  elf_version(EV_CURRENT);
+  Elf *elf = elf_memory((char *)bytes, size);
+  if (elf != NULL && !decompress_object(object, elf, &owned, &problem))
+    problem_warn(path, "%s", problem.text);
+  elf_end(elf);
+  owned_free(&owned);
+}
+
+static bool add_object(struct opened_objects *objects, const char *path, const uint8_t *bytes,
+                       size_t size, struct problem *problem) {
   struct laid_object object = {0};
   const bool ok = object_open(&object.object, bytes, size, problem);
   const uint16_t machine = object.object.header.e_machine;
+  if (ok)
+    decompress(&object.object, path, bytes, size);
   ARRAY_ADD(objects->items, objects->count, objects->capacity, object);
   return ok && (objects->items[0].object.header.e_machine == machine ||
                 problem_set(problem, "it is for another machine than the members before"));
@@ -64,7 +101,7 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
       continue;
     const struct member_name name = archive_name(archive, member->header);
     const size_t before = objects->count;
-    if (!add_object(objects, member->bytes, member->size, &why))
+    if (!add_object(objects, opened->program.path, member->bytes, member->size, &why))
       return problem_set(problem, "%.*s: %s", name.length, name.text, why.text);
     objects->items[before].member = strndup(name.text, (size_t)name.length);
     opened->size += archive->is_thin ? member->size : 0;
@@ -100,7 +137,7 @@ static bool open_objects(struct opened *opened, const char *path,
   opened->size = objects->file.size;
   const bool is_archive = archive_is(objects->file.bytes, objects->file.size);
   if (!(is_archive ? add_members(opened, names, problem)
-                   : add_object(objects, objects->file.bytes, objects->file.size, problem)) ||
+                   : add_object(objects, path, objects->file.bytes, objects->file.size, problem)) ||
       !lay_out(objects->items, objects->count, names, &objects->bytes, &opened->pieces, problem) ||
       !image_open_memory(&program->image, objects->bytes.bytes, objects->bytes.size, problem))
     return false;

@@ -7,6 +7,7 @@
 
 #include "tool/image/budget.h"
 #include "tool/image/debug_names.h"
+#include "tool/image/decompress.h"
 
 #include <fcntl.h>
 #include <gelf.h>
@@ -16,11 +17,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zstd.h>
-
-#ifndef ELFCOMPRESS_ZSTD
-enum { ELFCOMPRESS_ZSTD = 2 }; /* gABI, "Section Compression" */
-#endif
 
 /* ---- libdwarf ---- */
 
@@ -54,50 +50,15 @@ static void close_dwarf(Dwarf_Debug dwarf) {
 
 /* ---- Compressed sections ---- */
 
-/* Debug sections shrink to a third; a small one of zeros to a hundredth, perhaps. */
-enum { RATIO_MOST = 64, SMALL = 1 << 20 };
-
-/* Decompresses a section in libelf's memory, as elf_compress does; older versions of libelf lack
- * Zstandard. */
-static bool decompress_zstd(Elf_Scn *section, uint64_t size) {
-  GElf_Shdr header;
-  Elf_Data *data = elf_getdata(section, NULL);
-  const size_t skipped = sizeof(Elf64_Chdr);
-  char *bytes = data == NULL || data->d_size < skipped ? NULL : malloc(size + 1);
-  if (bytes == NULL || gelf_getshdr(section, &header) == NULL ||
-      ZSTD_decompress(bytes, size, (const char *)data->d_buf + skipped, data->d_size - skipped) !=
-          size) {
-    free(bytes);
-    return false;
-  }
-  data->d_buf = bytes;
-  data->d_size = header.sh_size = size;
-  header.sh_flags &= ~(GElf_Xword)SHF_COMPRESSED;
-  return gelf_update_shdr(section, &header) != 0;
-}
-
-static bool decompress(Elf_Scn *section, const char *name, uint64_t stored,
-                       struct problem *problem) {
-  GElf_Chdr compression = {0};
-  if (gelf_getchdr(section, &compression) != NULL && compression.ch_size > SMALL &&
-      compression.ch_size / RATIO_MOST > stored)
-    return problem_set(problem, "section %.40s can't be decompressed: it says it is too large",
-                       name);
-  return elf_compress(section, 0, 0) > 0 ||
-         (compression.ch_type == ELFCOMPRESS_ZSTD &&
-          decompress_zstd(section, compression.ch_size)) ||
-         problem_set(problem, "section %.40s can't be decompressed", name);
-}
-
 /* *any: some section was compressed. */
-static bool decompress_all(Elf *elf, bool *any, struct problem *problem) {
+static bool decompress_all(Elf *elf, struct owned *owned, bool *any, struct problem *problem) {
   GElf_Shdr header;
   const char *name;
   for (Elf_Scn *section = NULL;
        (section = debug_names_section(elf, section, ".debug_", &header, &name)) != NULL;)
     if ((header.sh_flags & SHF_COMPRESSED) != 0) {
       *any = true;
-      if (!decompress(section, name, header.sh_size, problem))
+      if (!decompress_section(section, name, header.sh_size, owned, problem))
         return false;
     }
   return true;
@@ -174,16 +135,18 @@ static bool find_shared(struct debug_object *object, const char *path, struct pr
 /* The file that libdwarf is to read: the one that was opened, or a copy. */
 static int readable(int file, struct problem *problem) {
   bool is_compressed = false;
+  struct owned owned = {0};
   elf_version(EV_CURRENT);
   Elf *elf = elf_begin(file, ELF_C_READ, NULL);
   bool ok = elf != NULL && elf_kind(elf) == ELF_K_ELF
-                ? decompress_all(elf, &is_compressed, problem)
+                ? decompress_all(elf, &owned, &is_compressed, problem)
                 : problem_set(problem, "debug information: not a usable ELF file");
   const int copy = ok && is_compressed ? memfd_create("debug sections", MFD_CLOEXEC) : file;
   if (copy != file)
     ok = copy >= 0 ? fill_copy(copy, elf, problem)
                    : problem_set_errno(problem, "debug sections can't be copied");
   elf_end(elf);
+  owned_free(&owned);
   if (copy != file)
     close(file);
   if (ok || copy < 0)
