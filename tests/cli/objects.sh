@@ -168,6 +168,8 @@ llvm-ar rcs none.a sub/text
 refused 'no member has a section .llvm_stackmaps$' none.a
 expect_refusal 'none.a: no member has a section' "$stackpack" stats none.a
 expect_refusal 'none.a: no member has a section' "$stackpack" report -o page.html none.a
+printf '!<arch>\n' >empty.a
+refused 'no member has a section .llvm_stackmaps$' empty.a
 rm sub/second.o
 refused 'the member sub/second.o can.t be opened' thin.a
 llvm-ar rcsT many.a sub/first.o sub/first.o sub/first.o sub/first.o sub/first.o sub/first.o 2>log

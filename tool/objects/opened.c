@@ -28,10 +28,10 @@ struct opened_objects {
 static bool is_unlinked(const char *path) {
   uint8_t magic[SPLIT_MAGIC_SIZE];
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  const bool is_read = file >= 0 && pread(file, magic, sizeof magic, 0) == sizeof magic;
+  const ssize_t size = file < 0 ? 0 : pread(file, magic, sizeof magic, 0);
   if (file >= 0)
     close(file);
-  return is_read && (split_is_object(magic, sizeof magic) || archive_is(magic, sizeof magic));
+  return size > 0 && (split_is_object(magic, (size_t)size) || archive_is(magic, (size_t)size));
 }
 
 /* ---- Objects ---- */
