@@ -55,6 +55,23 @@ expect_functions _RNvC7mycrate4grow --function=mycrate::grow
 expect_functions _ZN7mycrate4main17h0123456789abcdefE --function=mycrate::main
 expect_refusal "app: no function with records is called 'lain'" "$stackpack" dump --function=lain app
 
+# A function has several names: aliases, and functions that a linker folded with it. Any of them means it.
+cat >alias.c <<'END'
+void collect(void);
+void named_second(void) { collect(); collect(); }
+void named_first(void) __attribute__((alias("named_second")));
+static void named_third(void) __attribute__((alias("named_second"), used));
+END
+compile_managed alias.c alias.o
+link_with lld aliases main.o names.o alias.o
+for name in named_first named_second named_third 'named_t*'; do
+  for file in aliases alias.o; do
+    expect_status 0 "$stackpack" dump --format=json --function="$name" $file
+    [[ $(grep -c '"function":"named_first"' out) == 2 && $(wc -l <out) == 2 ]] || fail "$name in $file: $(<out)"
+  done
+  [[ $name == *'*' ]] || expect_status 1 "$stackpack" lookup alias.o "$name+0x0"
+done
+
 # In text, names are their programmers'.
 expect_status 0 "$stackpack" dump app
 expect_output '^0x[0-9a-f]+ heap::Table::insert\(int\), a frame of '

@@ -47,9 +47,10 @@ void names_open(struct names *names, const struct image *image) {
   for (size_t i = 0; i < names->count; i++)
     if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
       names->items[kept++] = names->items[i];
-    else
-      names->items[kept - 1].is_shared |=
-          strcmp(names->items[kept - 1].text, names->items[i].text) != 0;
+    else if (strcmp(names->items[kept - 1].text, names->items[i].text) != 0) {
+      names->items[kept - 1].is_shared = true;
+      ARRAY_ADD(names->others, names->other_count, names->other_capacity, names->items[i]);
+    }
   names->count = kept;
   assert(IS_SORTED(names->items, names->count, address));
   uint64_t end = 0; /* of the functions up to here */
@@ -62,6 +63,7 @@ void names_open(struct names *names, const struct image *image) {
 
 void names_close(struct names *names) {
   free(names->items);
+  free(names->others);
   *names = (struct names){0};
 }
 
@@ -73,6 +75,14 @@ static const struct name *find(const struct names *names, uint64_t address) {
 const char *names_find(const struct names *names, uint64_t address) {
   const struct name *name = find(names, address);
   return name == NULL ? NULL : name->text;
+}
+
+const char *names_next(const struct names *names, uint64_t address, size_t *at) {
+  const size_t n = SEARCH_BELOW(names->others, names->other_count, address, address) + *at - 1;
+  if (++*at == 1)
+    return names_find(names, address);
+  return n < names->other_count && names->others[n].address == address ? names->others[n].text
+                                                                       : NULL;
 }
 
 bool names_has_function(const struct names *names, uint64_t address) {

@@ -16,6 +16,8 @@ struct name {
 struct names {
   struct name *items; /* sorted by address, one each; owned */
   size_t count, capacity;
+  struct name *others; /* the other names of their functions, sorted by address; owned */
+  size_t other_count, other_capacity;
 };
 
 /* Collects the names of all functions. The image must outlive them. */
@@ -28,6 +30,9 @@ bool names_is_mapping(const char *text);
 
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
+
+/* The next one of all its names, in any order: begin with *at = 0. NULL: there are no more. */
+const char *names_next(const struct names *names, uint64_t address, size_t *at);
 
 /* Whether that is a function's by its symbol's type, or a label in such a function: other labels
  * may have another meaning. */

@@ -73,13 +73,14 @@ static bool mark_addresses(const struct safepoints *table, uint64_t first, uint6
 
 static bool is_named(const struct safepoint_function *function, const struct names *names,
                      const char *word) {
-  const char *name = names_find(names, function->address);
-  if (name == NULL)
-    return false;
-  struct pattern_name forms;
-  pattern_name_open(&forms, name);
-  const bool result = pattern_means(word, &forms, PATTERN_WIDE);
-  pattern_name_close(&forms);
+  bool result = false;
+  const char *name;
+  for (size_t at = 0; !result && (name = names_next(names, function->address, &at)) != NULL;) {
+    struct pattern_name forms;
+    pattern_name_open(&forms, name);
+    result = pattern_means(word, &forms, PATTERN_WIDE);
+    pattern_name_close(&forms);
+  }
   return result;
 }
 
