@@ -1,9 +1,7 @@
 /* inputs.c - see inputs.h.
  *
- * An input is a word that is a file's name, or -lNAME. Linkers look for NAME in the folders of all
- * -L on the line, in their order; in each for libNAME.so first, unless -Bstatic or one of its
- * synonyms is in force. (ld(1), "Options".) After these, linkers search folders of their own, and
- * linker scripts can name inputs, too; such inputs stay whole.
+ * An input is a word that is a file's name, or -lNAME. Linkers also look for NAME in folders of
+ * their own, and linker scripts can name inputs, too; such inputs stay whole.
  *
  * Two words, -l and NAME, become one. An archive with -l becomes one with a path, to the same
  * effect. So does another folder: if a file's name counts, as for --exclude-libs, it is the name
@@ -13,6 +11,7 @@
 
 #include "tool/image/input.h"
 #include "tool/ld/arguments.h"
+#include "tool/ld/libraries.h"
 #include "tool/split/split.h"
 
 #include <fcntl.h>
@@ -53,16 +52,6 @@ static bool is_input(const char *path) {
   return is_read && split_is_input(bytes);
 }
 
-/* The folder that a word, or the next one, names for -l; NULL: none. */
-static const char *search_folder(const struct words *words, size_t i) {
-  const char *folder = arguments_value(words->items[i], "library-path");
-  if (folder == NULL)
-    folder = arguments_after(words->items[i], "-L");
-  const bool follows =
-      arguments_is(words->items[i], "library-path") || (folder != NULL && folder[0] == 0);
-  return follows ? words->items[i + 1] : folder;
-}
-
 /* Joins -l, or --library, and the next word. */
 static void join_libraries(struct words *words) {
   size_t count = 0;
@@ -83,54 +72,6 @@ static void join_libraries(struct words *words) {
   words->count = count;
   if (words->items != NULL)
     words->items[count] = NULL;
-}
-
-/* The folders for -l. "=" at the front of one is the system's root. */
-static struct words find_folders(const struct words *words) {
-  struct words folders = {0};
-  const char *root = "";
-  char path[2 * PATH_MAX];
-  for (size_t i = 0; i < words->count; i++) {
-    const char *value = arguments_value(words->items[i], "sysroot");
-    if (value == NULL && arguments_is(words->items[i], "sysroot"))
-      value = words->items[i + 1];
-    root = value != NULL ? value : root;
-  }
-  for (size_t i = 0; i < words->count; i++) {
-    const char *folder = search_folder(words, i);
-    const char *in_root = folder == NULL ? NULL : arguments_after(folder, "=");
-    if (folder == NULL)
-      continue;
-    snprintf(path, sizeof path, "%s%s", in_root != NULL ? root : "",
-             in_root != NULL ? in_root : folder);
-    words_add(&folders, path);
-  }
-  return folders;
-}
-
-/* The path of a file in a folder; NULL: it is missing. To be freed. */
-static char *file_in(const char *folder, const char *form, const char *name) {
-  char file[PATH_MAX], path[3 * PATH_MAX];
-  snprintf(file, sizeof file, form, name);
-  snprintf(path, sizeof path, "%s/%s", folder, file);
-  return access(path, F_OK) == 0 ? strdup(path) : NULL;
-}
-
-/* The archive that -lNAME finds; NULL: none, or a shared library comes first. To be freed. */
-static char *find_archive(const struct words *folders, const char *name, bool is_static) {
-  const char *exact = arguments_after(name, ":");
-  for (size_t i = 0; i < folders->count; i++) {
-    const char *folder = folders->items[i];
-    char *shared = is_static || exact != NULL ? NULL : file_in(folder, "lib%s.so", name);
-    if (shared != NULL) {
-      free(shared);
-      return NULL;
-    }
-    char *path = exact != NULL ? file_in(folder, "%s", exact) : file_in(folder, "lib%s.a", name);
-    if (path != NULL)
-      return path;
-  }
-  return NULL;
 }
 
 /* Changes the state by a word. */
@@ -164,7 +105,7 @@ static char *input_of(const struct words *folders, const char *word, const struc
     library = arguments_after(word, "-l");
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
     return NULL;
-  return library != NULL ? find_archive(folders, library, place->is_static) : strdup(word);
+  return library != NULL ? libraries_find(folders, library, place->is_static) : strdup(word);
 }
 
 /* Whether an option is in force, and not the one that takes it back; the last word counts. */
@@ -295,7 +236,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  struct words folders = find_folders(words);
+  struct words folders = libraries_folders(words);
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&folders, words->items[i], &place);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
