@@ -97,6 +97,21 @@ if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
   only_line_matches 'not enough memory' err || { cat err; fail "another complaint"; }
   expect_nothing_left
 fi
+# A linker script names an input: that stays whole, and would lose its stack maps.
+mkdir scripts
+echo '/* GROUP ( no.o ) */ OUTPUT_FORMAT(elf64-x86-64) GROUP ( main.o, AS_NEEDED ( "list.o" ) )' >scripts/libmanaged.so
+echo 'INPUT(-lm already.o nothing.o)' >scripts/free.ld
+cp library/libmanaged.a scripts/libreal.a
+echo 'INPUT(libreal.a)' >scripts/beside.a
+for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
+  only_line_matches '^stackpack-ld: scripts/[a-z]*\.(so|a): it names (list.o|scripts/libreal.a), whose stack maps ' err ||
+    { cat err; fail "$words: another complaint"; }
+  expect_nothing_left
+  expect_told "main.o $words" main.o $words
+done
+expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
 only_line_matches '^stackpack-ld: list.o: /dev/null/' err || { cat err; fail "another complaint"; }
 TMPDIR=/dev/null expect_status 0 "$wrapper" --stackpack-ld=./printer main.o already.o # needs no folder

@@ -1,7 +1,8 @@
 /* inputs.c - see inputs.h.
  *
  * An input is a word that is a file's name, or -lNAME. Linkers also look for NAME in folders of
- * their own, and linker scripts can name inputs, too; such inputs stay whole.
+ * their own, and linker scripts can name inputs, too; such inputs stay whole. Where that would lose
+ * their stack maps, those of scripts are refused.
  *
  * Two words, -l and NAME, become one. An archive with -l becomes one with a path, to the same
  * effect. So does another folder: if a file's name counts, as for --exclude-libs, it is the name
@@ -12,6 +13,7 @@
 #include "tool/image/input.h"
 #include "tool/ld/arguments.h"
 #include "tool/ld/libraries.h"
+#include "tool/ld/scripts.h"
 #include "tool/split/split.h"
 
 #include <fcntl.h>
@@ -228,6 +230,64 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   return ok || problem_set(problem, "%s: %s", path, why.text);
 }
 
+/* The file that a linker script names; NULL: it isn't found. To be freed. */
+static char *find_named(const struct words *folders, const char *script, const char *name,
+                        bool is_static) {
+  const char *slash = strrchr(script, '/');
+  const char *library = arguments_after(name, "-l");
+  if (library != NULL)
+    return libraries_find(folders, library, is_static);
+  if (access(name, F_OK) == 0)
+    return strdup(name);
+  char *folder = strndup(script, slash == NULL ? 0 : (size_t)(slash - script));
+  char *path = slash == NULL ? NULL : libraries_in(folder, "%s", name);
+  free(folder);
+  for (size_t i = 0; path == NULL && i < folders->count; i++)
+    path = libraries_in(folders->items[i], "%s", name);
+  return path;
+}
+
+/* Whether an input keeps its stack maps, though it stays whole and --gc-sections is in force. */
+static bool keeps_maps(const char *path) {
+  struct problem ignored = {0};
+  struct split split = {0};
+  struct input input;
+  if (!is_input(path) || !input_open(&input, path, &ignored))
+    return true;
+  const bool ok = split_file(&split, path, input.bytes, input.size, &ignored) &&
+                  split.file.bytes == NULL && !split.is_uncompiled;
+  free(split.file.bytes);
+  input_close(&input);
+  return ok;
+}
+
+/* Refuses a linker script that names an input whose stack maps would be left out. */
+static bool check_script(const struct words *folders, const char *script, bool is_static,
+                         struct problem *problem) {
+  struct words names = scripts_inputs(script);
+  bool ok = true;
+  for (size_t i = 0; ok && i < names.count; i++) {
+    char *path = find_named(folders, script, names.items[i], is_static);
+    ok = path == NULL || keeps_maps(path) ||
+         problem_set(problem,
+                     "%s: it names %s, whose stack maps --gc-sections would leave out; split it by "
+                     "`stackpack split`, or name it on the command line",
+                     script, path);
+    free(path);
+  }
+  words_close(&names);
+  return ok;
+}
+
+/* The script of -T or --script that a word names, after such a word `before` or itself; NULL:
+ * none. */
+static const char *script_of(const char *word, const char *before, bool is_value) {
+  const char *joined = arguments_value(word, "script");
+  if (is_value)
+    return strcmp(before, "-T") == 0 || arguments_is(before, "script") ? word : NULL;
+  return joined != NULL ? joined : arguments_after(word, "-T");
+}
+
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   struct place place = {0};
@@ -237,11 +297,20 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
       return true;
   join_libraries(words);
   struct words folders = libraries_folders(words);
+  const bool collects = has_option(words, "gc-sections", "no-gc-sections");
   for (size_t i = 0; ok && i < words->count; i++) {
-    char *path = input_of(&folders, words->items[i], &place);
+    const char *script =
+        script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
+    if (script != NULL && collects)
+      ok = check_script(&folders, script, place.is_static, problem);
+    char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
-    if (path != NULL && !take_known(inputs, path, words, i) && is_input(path))
-      ok = split_input(inputs, path, words, i, problem);
+    if (path != NULL && !take_known(inputs, path, words, i)) {
+      if (is_input(path))
+        ok = split_input(inputs, path, words, i, problem);
+      else if (collects)
+        ok = check_script(&folders, path, place.is_static, problem);
+    }
     free(path);
   }
   words_close(&folders);

@@ -1,0 +1,89 @@
+/* scripts.c - see scripts.h.
+ *
+ * Many a libNAME.so or libNAME.a is a text: GROUP ( libNAME.so.1 AS_NEEDED ( -lother ) ). Inputs are
+ * the words in the parentheses of these commands, between blanks or commas, perhaps in quotation
+ * marks. (ld(1), "Commands Dealing with Files".)
+ */
+#include "tool/ld/scripts.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char blanks[] = " \t\r\n\f\v,;";
+
+/* The text of a file; NULL: it is none, or longer than scripts are. To be freed. */
+static char *read_text(const char *path) {
+  enum { SIZE_MOST = 1 << 20 };
+  struct stat status;
+  char *text = NULL;
+  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > SIZE_MOST)
+    return NULL;
+  const size_t size = (size_t)status.st_size;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file >= 0 && (text = calloc(size + 1, 1)) != NULL &&
+      (read(file, text, size) != (ssize_t)size || strlen(text) != size)) {
+    free(text);
+    text = NULL;
+  }
+  if (file >= 0)
+    close(file);
+  return text;
+}
+
+/* Passes over blanks and comments. */
+static const char *skip(const char *at) {
+  for (;;) {
+    at += strspn(at, blanks);
+    if (strncmp(at, "/*", 2) != 0)
+      return at;
+    const char *end = strstr(at + 2, "*/");
+    at = end == NULL ? at + strlen(at) : end + 2;
+  }
+}
+
+/* Takes the next word: a parenthesis, or another one up to a blank or a parenthesis. */
+static bool take_word(const char **at, const char **word, size_t *length) {
+  *word = skip(*at);
+  if (**word == '"') {
+    ++*word;
+    *length = strcspn(*word, "\"");
+    *at = *word + *length + ((*word)[*length] != 0);
+    return true;
+  }
+  *length = strcspn(*word, " \t\r\n\f\v,;()\"");
+  *length += *length == 0 && **word != 0;
+  *at = *word + *length;
+  return *length > 0;
+}
+
+static bool is_command(const char *word, size_t length, const char *name) {
+  return length == strlen(name) && memcmp(word, name, length) == 0;
+}
+
+struct words scripts_inputs(const char *path) {
+  struct words inputs = {0};
+  char *text = read_text(path);
+  const char *at = text, *word;
+  size_t length;
+  unsigned depth = 0; /* of parentheses, in such a command */
+  bool follows = false;
+  while (at != NULL && take_word(&at, &word, &length)) {
+    const bool opens = length == 1 && *word == '(', closes = length == 1 && *word == ')';
+    if (opens)
+      depth += depth > 0 || follows;
+    else if (closes)
+      depth -= depth > 0;
+    else if (depth > 0 && !is_command(word, length, "AS_NEEDED")) {
+      char *name = strndup(word, length);
+      words_add(&inputs, name);
+      free(name);
+    }
+    follows = is_command(word, length, "INPUT") || is_command(word, length, "GROUP");
+  }
+  free(text);
+  return inputs;
+}
