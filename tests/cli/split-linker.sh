@@ -112,6 +112,17 @@ for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T sc
   expect_told "main.o $words" main.o $words
 done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
+# The same in a folder that GNU ld searches by itself.
+mkdir -p root/usr/local/lib
+cp library/libmanaged.a root/usr/local/lib
+printf '.globl _start\n_start: call run@plt\n.section .note.GNU-stack\n' | gcc -c -o start.o -x assembler -
+printf '.globl collect, allocate\ncollect: allocate: ret\n.section .note.GNU-stack\n' | gcc -c -o runtime.o -x assembler -
+expect_status 0 ld.bfd --sysroot="$PWD/root" -o own start.o -lmanaged runtime.o
+expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -lmanaged runtime.o
+only_line_matches "^stackpack-ld: $PWD/root/usr/local/lib/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "another complaint"; }
+expect_status 0 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -L=/usr/local/lib -o own start.o -lmanaged runtime.o
+expect_packed own
+
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
 only_line_matches '^stackpack-ld: list.o: /dev/null/' err || { cat err; fail "another complaint"; }
 TMPDIR=/dev/null expect_status 0 "$wrapper" --stackpack-ld=./printer main.o already.o # needs no folder

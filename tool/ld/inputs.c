@@ -1,8 +1,8 @@
 /* inputs.c - see inputs.h.
  *
  * An input is a word that is a file's name, or -lNAME. Linkers also look for NAME in folders of
- * their own, and linker scripts can name inputs, too; such inputs stay whole. Where that would lose
- * their stack maps, those of scripts are refused.
+ * their own, and linker scripts can name inputs, too; such inputs stay whole, and are refused where
+ * that would lose their stack maps.
  *
  * Two words, -l and NAME, become one. An archive with -l becomes one with a path, to the same
  * effect. So does another folder: if a file's name counts, as for --exclude-libs, it is the name
@@ -100,11 +100,15 @@ static void step(struct place *place, const char *word, const char *next) {
     place->is_static = place->saved[--place->depth];
 }
 
-/* The file that a word, or -l and the next one, names as an input; NULL: none. To be freed. */
-static char *input_of(const struct words *folders, const char *word, const struct place *place) {
+/* The NAME of -lNAME; NULL: it is another word. */
+static const char *library_of(const char *word) {
   const char *library = arguments_value(word, "library");
-  if (library == NULL)
-    library = arguments_after(word, "-l");
+  return library != NULL ? library : arguments_after(word, "-l");
+}
+
+/* The file that a word names as an input; NULL: none. To be freed. */
+static char *input_of(const struct words *folders, const char *word, const struct place *place) {
+  const char *library = library_of(word);
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
     return NULL;
   return library != NULL ? libraries_find(folders, library, place->is_static) : strdup(word);
@@ -279,6 +283,21 @@ static bool check_script(const struct words *folders, const char *script, bool i
   return ok;
 }
 
+/* Refuses an archive in the linker's own folders whose stack maps would be left out. */
+static bool check_own(const struct words *words, const char *word, const struct place *place,
+                      struct problem *problem) {
+  struct words own = libraries_own(words);
+  char *path = library_of(word) == NULL ? NULL : input_of(&own, word, place);
+  const bool ok = path == NULL || keeps_maps(path) ||
+                  problem_set(problem,
+                              "%s: --gc-sections would leave out its stack maps; name its folder "
+                              "by -L",
+                              path);
+  free(path);
+  words_close(&own);
+  return ok;
+}
+
 /* The script of -T or --script that a word names, after such a word `before` or itself; NULL:
  * none. */
 static const char *script_of(const char *word, const char *before, bool is_value) {
@@ -304,6 +323,8 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (script != NULL && collects)
       ok = check_script(&folders, script, place.is_static, problem);
     char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
+    if (ok && path == NULL && collects)
+      ok = check_own(words, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
       if (is_input(path))

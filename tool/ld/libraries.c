@@ -19,25 +19,42 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
-struct words libraries_folders(const struct words *words) {
-  struct words folders = {0};
+/* The system's root for the linker. */
+static const char *root_of(const struct words *words) {
   const char *root = "";
-  char path[2 * PATH_MAX];
   for (size_t i = 0; i < words->count; i++) {
     const char *value = arguments_value(words->items[i], "sysroot");
     if (value == NULL && arguments_is(words->items[i], "sysroot"))
       value = words->items[i + 1];
     root = value != NULL ? value : root;
   }
+  return root;
+}
+
+static void add_folder(struct words *folders, const char *root, const char *folder) {
+  char path[2 * PATH_MAX];
+  snprintf(path, sizeof path, "%s%s", root, folder);
+  words_add(folders, path);
+}
+
+struct words libraries_folders(const struct words *words) {
+  struct words folders = {0};
+  const char *root = root_of(words);
   for (size_t i = 0; i < words->count; i++) {
     const char *folder = search_folder(words, i);
     const char *in_root = folder == NULL ? NULL : arguments_after(folder, "=");
-    if (folder == NULL)
-      continue;
-    snprintf(path, sizeof path, "%s%s", in_root != NULL ? root : "",
-             in_root != NULL ? in_root : folder);
-    words_add(&folders, path);
+    if (folder != NULL)
+      add_folder(&folders, in_root != NULL ? root : "", in_root != NULL ? in_root : folder);
   }
+  return folders;
+}
+
+struct words libraries_own(const struct words *words) {
+  static const char *const own[] = {"/usr/local/lib64", "/lib64", "/usr/lib64",
+                                    "/usr/local/lib",   "/lib",   "/usr/lib"};
+  struct words folders = {0};
+  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+    add_folder(&folders, root_of(words), own[i]);
   return folders;
 }
 

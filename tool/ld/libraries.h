@@ -11,6 +11,9 @@
 /* The folders, in order. "=" at the front of one is the system's root. */
 struct words libraries_folders(const struct words *words);
 
+/* Folders that GNU ld searches after these. (ld --verbose) */
+struct words libraries_own(const struct words *words);
+
 /* The file that -lNAME finds; NULL: none. To be freed. */
 char *libraries_find(const struct words *folders, const char *name, bool is_static);
 
