@@ -112,6 +112,8 @@ for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T sc
   expect_told "main.o $words" main.o $words
 done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
+expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-section main.o scripts/beside.a # as GNU ld takes it, too
+
 # The same in a folder that GNU ld searches by itself.
 mkdir -p root/usr/local/lib
 cp library/libmanaged.a root/usr/local/lib

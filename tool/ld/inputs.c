@@ -122,11 +122,16 @@ static bool has_option(const struct words *words, const char *on, const char *of
   return has;
 }
 
+/* Whether the linker leaves out unreferenced sections. GNU ld takes a shorter form, too. */
+static bool collects_garbage(const struct words *words) {
+  return has_option(words, "gc-sections", "no-gc-sections") ||
+         has_option(words, "gc-section", "no-gc-section");
+}
+
 /* Whether the linker compiles bitcode of the input, and leaves out all unreferenced sections. */
 static bool loses_maps(const struct split *split, const struct words *words) {
   const bool takes_fat = has_option(words, "fat-lto-objects", "no-fat-lto-objects");
-  return (split->is_uncompiled || (split->is_fat && takes_fat)) &&
-         has_option(words, "gc-sections", "no-gc-sections");
+  return (split->is_uncompiled || (split->is_fat && takes_fat)) && collects_garbage(words);
 }
 
 /* An input, which may be named again and again. */
@@ -316,7 +321,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
       return true;
   join_libraries(words);
   struct words folders = libraries_folders(words);
-  const bool collects = has_option(words, "gc-sections", "no-gc-sections");
+  const bool collects = collects_garbage(words);
   for (size_t i = 0; ok && i < words->count; i++) {
     const char *script =
         script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
