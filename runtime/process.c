@@ -6,6 +6,9 @@
  * most modules memory proves that they lack one: see raw_search.c. In the others, only the section
  * headers in the module's file have its place, if there is one.
  *
+ * Another thread may be loading a module that is in the list: its relocations are yet to be done,
+ * those of raw stack maps, too. It waits for an update after that.
+ *
  * A module is looked at once. The loader counts how many it has loaded and unloaded: while none was
  * unloaded, a module at the start of an earlier one is the same, and while none was loaded, either,
  * there is no work.
@@ -34,6 +37,7 @@
 #include "runtime/cache.h"
 #include "runtime/ranges.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <sched.h>
@@ -87,6 +91,7 @@ struct search {
   uint32_t plain;      /* the same of a module without stack maps */
   uint64_t adds, subs; /* as in the process */
   bool has_counts;     /* of them */
+  bool is_any_loading; /* a module was left out for that */
   enum stackpack_error error; /* the first one */
   int error_number;           /* errno with it */
 };
@@ -219,6 +224,18 @@ static uint64_t identity_of(uint64_t maps_start, uint64_t maps_size) {
   return checksum64(bytes_at(maps_start), maps_size);
 }
 
+/* Whether the loader is about to relocate a module. glibc lists a module before that, and its
+ * _dl_find_object finds it afterwards. musl locks its list meanwhile. */
+static bool is_loading(const struct found *found) {
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* glibc 2.35 */
+  struct dl_find_object object;
+  return _dl_find_object((void *)(uintptr_t)found->start, &object) != 0;
+#else
+  (void)found;
+  return false;
+#endif
+}
+
 /* The slot of a module with these addresses; NULL without one. */
 static struct module_overlay *known_module(struct search *search, const struct found *found) {
   const struct process_overlay *process = search->process;
@@ -309,6 +326,10 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   bool is_whole;
   const struct elf_image image = image_of(info, &is_whole);
   enum stackpack_error error = is_whole ? open_packed(&image, &found) : STACKPACK_NOT_ELF;
+  if (error == STACKPACK_NO_STACK_MAPS && is_loading(&found)) {
+    search->is_any_loading = true;
+    return 0;
+  }
   if (error == STACKPACK_NO_STACK_MAPS)
     error = open_raw(info, image, &found);
   if (error == STACKPACK_NO_STACK_MAPS) {
@@ -448,7 +469,7 @@ static enum stackpack_error add_modules(struct process_overlay *process, uint64_
   process->adds = search.adds;
   process->subs = subs;
   process->is_settled = search.has_counts && search.error == STACKPACK_OK && search.subs == subs &&
-                        process->needed <= process->capacity;
+                        !search.is_any_loading && process->needed <= process->capacity;
   if (process->needed > process->capacity)
     return STACKPACK_TOO_MANY_MODULES;
   if (search.error == STACKPACK_SYSTEM_ERROR)

@@ -394,7 +394,8 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
  *
  * stackpack_process_update brings the process up to date: call it after dlopen, before code of the
  * new module runs. Errors are those of stackpack_process_open; modules of the process stay in it,
- * even if their files have changed or are gone, and one that has an error is tried once more.
+ * even if their files have changed or are gone, and one that has an error is tried once more. A
+ * module that another thread is loading may be left to that thread's update.
  *
  * stackpack_process_forget takes out the module that contains `address`: call it before dlclose. It
  * returns when no thread is between stackpack_enter and stackpack_leave that was there before.

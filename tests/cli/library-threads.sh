@@ -19,3 +19,16 @@ build_watched libstackpack.a
   watched/libstackpack.a -ldl -lpthread
 TSAN_OPTIONS=halt_on_error=1 ./modules ./lib40.so ./lib60.so "${ROUNDS:-250}" >found 2>err || { cat found err >&2; fail "threads"; }
 cat found
+
+# A raw library that another thread is loading is looked at when it has been relocated.
+[[ $(uname -m) == x86_64 ]] || exit 0
+read -ra flags <<<"$(library_flags)"
+"$LLVM/bin/clang" -O1 -fPIC -fuse-ld=lld -shared -o slow.so "$TOP/tests/cli/loading_slow.c"
+"$CC" -std=c17 -O1 -rdynamic "${flags[@]}" -D_GNU_SOURCE -I"$TOP/runtime" -o loading "$TOP/tests/cli/loading.c" "$BUILD/libstackpack.a" -ldl -lpthread
+objcopy --set-section-flags .llvm_stackmaps=alloc,load,data lib40.o writable.o
+for option in -z,norelro -z,pack-relative-relocs -z,notext; do
+  object=writable.o
+  [[ $option != -z,notext ]] || object=lib40.o
+  link_with lld raw.so -shared -Wl,-Bsymbolic,--no-as-needed,-rpath,. "-Wl,$option" $object ./slow.so
+  expect_status 0 ./loading ./raw.so
+done
