@@ -60,7 +60,8 @@ struct process_overlay {
   uint64_t capacity, needed;
   _Atomic(struct ranges *) ranges; /* of code that the program has added; NULL: none yet */
   pthread_mutex_t writer;
-  pid_t owner; /* of the mutex and the readers' counts: a child of fork has other threads */
+  pid_t owner;    /* of the mutex and the readers' counts: a child of fork has other threads */
+  unsigned forks; /* and its count of forks: see process.c */
   _Atomic unsigned phase;
   /* As of the last update: */
   bool is_settled; /* all of its modules were looked at and are sound */

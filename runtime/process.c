@@ -347,12 +347,25 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data) {
   return 0;
 }
 
+/* How often fork has made this process and its parents: a child may have the parent's number, in
+ * another PID namespace. (clone and vfork aren't counted.) */
+static unsigned forks;
+
+static bool is_owner(const struct process_overlay *process) {
+  return process->owner == getpid() && process->forks == forks;
+}
+
+static void set_owner(struct process_overlay *process) {
+  process->owner = getpid();
+  process->forks = forks;
+}
+
 /* A child of fork has one thread only. Others that read or write, by its memory, are the
  * parent's. */
 static void forget_threads_of_parent(struct process_overlay *process) {
-  if (process->owner == getpid())
+  if (is_owner(process))
     return;
-  process->owner = getpid();
+  set_owner(process);
   pthread_mutex_init(&process->writer, NULL);
   for (unsigned i = 0; i < STRIPES; i++)
     for (unsigned phase = 0; phase < 2; phase++)
@@ -413,8 +426,9 @@ static void remove_unseen(struct process_overlay *process) {
 
 /* dl_iterate_phdr holds a lock of the loader's. glibc leaves it locked in a child whose parent had
  * another thread in it. So no fork begins while the modules are listed, nor while the ranges of
- * added code change. The lock is the library's only state: fork's handlers get no argument. It is
- * recursive, as a signal handler may fork a thread that lists them. */
+ * added code change. The lock and the count of forks are the library's only state, as fork's
+ * handlers get no argument. The lock is recursive, as a signal handler may fork a thread that lists
+ * them. */
 static pthread_mutex_t listing;
 
 static void init_listing(void) {
@@ -428,9 +442,14 @@ static void init_listing(void) {
 static void before_fork(void) { pthread_mutex_lock(&listing); }
 static void after_fork(void) { pthread_mutex_unlock(&listing); }
 
+static void after_fork_in_child(void) {
+  forks++;
+  init_listing();
+}
+
 static void prepare_for_fork(void) {
   init_listing();
-  pthread_atfork(before_fork, after_fork, init_listing);
+  pthread_atfork(before_fork, after_fork, after_fork_in_child);
 }
 
 static void hold_forks(void) {
@@ -504,7 +523,7 @@ enum stackpack_error stackpack_process_open(struct stackpack_process *process,
   overlay->generation = 1; /* a new cache has another one */
   overlay->modules = modules;
   overlay->capacity = capacity;
-  overlay->owner = getpid();
+  set_owner(overlay);
   pthread_mutex_init(&overlay->writer, NULL);
   const enum stackpack_error error = update(overlay);
   if (error == STACKPACK_TOO_MANY_MODULES) {

@@ -10,6 +10,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -515,6 +517,50 @@ TEST(children_of_fork_have_one_thread) {
   pthread_join(reader, NULL);
   pthread_join(writer, NULL);
   stackpack_process_close(&process);
+}
+
+/* Whether a child ends with status 0 before long. */
+static bool child_ends(pid_t child) {
+  enum { TENTHS = 200 };
+  int status = 1;
+  for (unsigned i = 0; i < TENTHS && child > 0; i++) {
+    if (waitpid(child, &status, WNOHANG) == child)
+      return status == 0;
+    usleep(100000);
+  }
+  kill(child, SIGKILL);
+  return false;
+}
+
+/* The first process of a PID namespace forks the first one of another: so both have number 1. */
+static bool child_with_same_pid_goes_on(void) {
+  pthread_t reader;
+  open_process();
+  if (pthread_create(&reader, NULL, stay_inside, NULL) != 0)
+    return false;
+  while (!atomic_load(&is_inside))
+    usleep(100);
+  if (unshare(CLONE_NEWPID) != 0)
+    return false;
+  const pid_t child = fork();
+  if (child == 0) {
+    stackpack_process_close(&process);
+    _exit(getpid() != 1);
+  }
+  return child_ends(child);
+}
+
+TEST(a_child_of_fork_has_the_same_pid) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWPID) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0)
+      _exit(0); /* namespaces are forbidden here */
+    const pid_t first = fork();
+    if (first == 0)
+      _exit(!child_with_same_pid_goes_on());
+    _exit(!child_ends(first));
+  }
+  ck_assert(child_ends(child));
 }
 
 TEST(modules_come_and_go_while_threads_look_up) {
