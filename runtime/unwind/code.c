@@ -14,8 +14,7 @@ static bool kernel_can_read(uintptr_t address) {
   return syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, MASK) == 0 || errno == EINVAL;
 }
 
-/* Whether a few bytes of code are readable. */
-static bool can_read(uintptr_t start, size_t size) {
+bool machine_can_read(uintptr_t start, size_t size) {
   const int saved = errno;
   const bool can = kernel_can_read(start) && kernel_can_read(start + size - sizeof(uint64_t));
   errno = saved;
@@ -45,7 +44,7 @@ bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at) 
   const size_t size = size_of(code, MACHINE_CODE_MAX);
   for (*at = 0; *at < MACHINE_CODE_MAX && code->instructions[*at].size != 0; ++*at) {
     const uintptr_t start = pc - size_of(code, *at);
-    if (can_read(start, size) && is_code(code, start))
+    if (machine_can_read(start, size) && is_code(code, start))
       return true;
   }
   return false;

@@ -43,6 +43,9 @@ struct unwinder_machine {
 };
 extern const struct unwinder_machine unwinder_machine;
 
+/* code.c: whether a few bytes, 8 at least, are readable. */
+bool machine_can_read(uintptr_t start, size_t size);
+
 /* code.c: whether pc is the address of the instruction number *at of such code. */
 bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at);
 

@@ -201,8 +201,13 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
                                     const struct rules *rules, struct stackpack_context *caller) {
   uintptr_t cfa, pc;
   struct found found;
-  if (!find_cfa(rules, target, &cfa) ||
-      !apply_rule(rules, target, rules->return_register, cfa, &found))
+  if (!find_cfa(rules, target, &cfa))
+    return cannot_apply(unwinder, target);
+  if ((target->context->is_exact != 0 ||
+       target->context->stack_pointer == unwinder->above_interrupted) &&
+      landing_begins(rules, target, cfa))
+    return not_unwound(unwinder, STACKPACK_UNWINDER_REGISTER);
+  if (!apply_rule(rules, target, rules->return_register, cfa, &found))
     return cannot_apply(unwinder, target);
   uintptr_t stack_pointer = cfa;
   mend_return(rules, target, &found, &stack_pointer);
@@ -258,7 +263,9 @@ enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_
   struct stackpack_context caller;
   overlay->reason = STACKPACK_UNWINDER_NO_REASON;
   const enum stackpack_unwound result = step(overlay, &target, &caller);
-  if (result == STACKPACK_UNWOUND)
-    *context = caller;
+  if (result != STACKPACK_UNWOUND)
+    return result;
+  overlay->above_interrupted = context->is_exact != 0 ? caller.stack_pointer : 0;
+  *context = caller;
   return result;
 }

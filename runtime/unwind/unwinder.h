@@ -12,6 +12,7 @@ enum { WORD = sizeof(uintptr_t) };
 struct unwinder_overlay {
   struct rules *rules; /* rules.c: from calloc */
   enum stackpack_unwinder_reason reason;
+  uintptr_t above_interrupted; /* the caller's stack pointer, after a step from an exact address */
 };
 _Static_assert(sizeof(struct unwinder_overlay) <= sizeof(struct stackpack_unwinder),
                "room for an unwinder");
@@ -100,5 +101,10 @@ void rules_forget(struct unwinder_overlay *unwinder);
 
 /* NULL, and target->reason, where there are none. Valid until the next call. */
 const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target);
+
+/* ---- landing.c ---- */
+
+/* Whether the frame's saved registers may be those of an exception's handler already. */
+bool landing_begins(const struct rules *rules, struct target *target, uintptr_t cfa);
 
 #endif

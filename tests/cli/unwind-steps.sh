@@ -15,3 +15,10 @@ for level in "-O0" "-O2 -fno-omit-frame-pointer" "-Os"; do
   echo "$level: $(cat out)"
   expect_output 'frames [1-9][0-9]* others [0-9]+ returns [1-9][0-9]* wrong 0$'
 done
+
+for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
+  # shellcheck disable=SC2086 # options
+  g++ $level -fno-toplevel-reorder -fno-reorder-blocks-and-partition -I"$TOP/runtime" "$here/landing.cc" plain/libstackpack.a -o landing
+  expect_status 0 ./landing
+  echo "landing $level: $(cat out)"
+done

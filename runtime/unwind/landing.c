@@ -1,0 +1,39 @@
+/* landing.c - a frame of the C++ runtime that is about to go on at an exception's handler.
+ *
+ * _Unwind_RaiseException and its like save all registers that a call preserves, find the handler's
+ * frame, overwrite what they have saved with that frame's registers, and return into it, by
+ * __builtin_eh_return. Their unwind rules still name these words as their caller's registers, which
+ * are lost then: a walk would take the handler's frame pointer for that of the caller, and miss the
+ * frames between and the handler's. And a reference in a register is in two places.
+ *
+ * GCC gives such functions a place for the registers that pass the exception to its handler, as no
+ * other function has. The personality routine writes the exception into the first one just before.
+ * So if an exception is there, a thread that was interrupted in the function, or in one that it has
+ * called, may be too far.
+ */
+#include "runtime/unwind/unwinder.h"
+
+/* The words of struct _Unwind_Exception (Itanium C++ ABI, "Exception Handling", 1.2): the class, the
+ * function that frees it, and two of libgcc's own: 0, and the CFA of the handler's frame; or a
+ * function and its argument (_Unwind_ForcedUnwind). */
+enum { STOP_FUNCTION = 2, HANDLER = 3, EXCEPTION_WORDS = 4 };
+
+/* Whether the word is the address of an exception that is being thrown on this stack. */
+static bool is_exception(const struct target *target, uintptr_t address) {
+  if (address == 0 || address % WORD != 0 ||
+      !machine_can_read(address, EXCEPTION_WORDS * sizeof(uintptr_t)))
+    return false;
+  const uintptr_t *words = (const uintptr_t *)address;
+  return words[STOP_FUNCTION] != 0 ||
+         (words[HANDLER] > target->context->stack_pointer && words[HANDLER] <= target->stack.end);
+}
+
+bool landing_begins(const struct rules *rules, struct target *target, uintptr_t cfa) {
+  const unsigned first = __builtin_eh_return_data_regno(0);
+  const unsigned second = __builtin_eh_return_data_regno(1);
+  const struct frame_rules *row = &rules->row;
+  const uintptr_t place = cfa + (uintptr_t)(intptr_t)row->values[first];
+  uintptr_t word;
+  return row->kinds[first] == RULE_AT && row->kinds[second] == RULE_AT &&
+         target_read(target, place, &word) && is_exception(target, word);
+}
