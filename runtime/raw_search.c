@@ -27,6 +27,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 enum { ALIGNMENT = 8, VERSION = 3, VERSION_MAX = UINT8_MAX, MAP_SIZE_MIN = 56 };
 
@@ -117,6 +118,30 @@ static bool search(const struct elf_image *image, uint64_t address, const uint8_
   return true;
 }
 
+/* The end of the readable part of bytes[from..size). Programs protect pages of their data: for threads
+ * to poll, or around a secret. (Where a sandbox forbids the question, all counts as readable.) */
+static uint64_t readable_end(const uint8_t *bytes, uint64_t from, uint64_t size) {
+  const uint64_t page = getauxval(AT_PAGESZ);
+  if (!memory_is_readable((uintptr_t)&page))
+    return size;
+  while (from < size && memory_is_readable((uintptr_t)bytes + from))
+    from += page - ((uintptr_t)bytes + from) % page;
+  return from < size ? from : size;
+}
+
+/* The same in the parts of bytes[*from..size) that are readable. */
+static bool search_readable(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
+                            uint64_t size, uint64_t *from, uint64_t *to) {
+  const uint64_t page = getauxval(AT_PAGESZ);
+  while (*from < size) {
+    const uint64_t end = readable_end(bytes, *from, size);
+    if (search(image, address, bytes, end, from, to))
+      return true;
+    *from = end + page - ((uintptr_t)bytes + end) % page;
+  }
+  return false;
+}
+
 /* The next stack maps of a loaded module after *section, zeros at first. */
 static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
   const uint64_t end = section->sh_addr + section->sh_size;
@@ -126,7 +151,7 @@ static bool raw_search(const struct elf_image *image, Elf64_Shdr *section) {
     uint64_t size, from = end > start ? end - start : 0, to = 0;
     const uint8_t *bytes = elf_image_at(image, start, &size);
     if (segment->p_type != PT_LOAD || bytes == NULL || from >= size ||
-        !search(image, start, bytes, size, &from, &to))
+        !search_readable(image, start, bytes, size, &from, &to))
       continue;
     *section = (Elf64_Shdr){.sh_type = SHT_PROGBITS,
                             .sh_flags = SHF_ALLOC,
@@ -200,6 +225,8 @@ static bool has_like_map(struct looker *looker, const Elf64_Phdr *segment) {
   const uint8_t *bytes = elf_image_at(looker->image, start, &size);
   if (bytes == NULL)
     return (segment->p_flags & PF_R) == 0 && segment->p_filesz > 0;
+  if (readable_end(bytes, 0, size) < size)
+    return true;
   for (uint64_t at = 0; at + STACKMAP_V3_MAP_SIZE <= size; at += ALIGNMENT)
     if (bits_load32(bytes + at) - 1 < VERSION_MAX &&
         (is_like_map(looker, start + at, bytes + at, size - at) ||

@@ -1,24 +1,13 @@
 /* code.c - see machine.h: recognizes code by its instructions. */
+#include "runtime/internal.h"
 #include "runtime/unwind/machine.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-/* Whether the 8 bytes at an address are readable: the kernel reads a mask of signals there, before
- * it rejects the operation on it. (The dynamic linker has a module's bounds, but there may be holes
- * within; and it has no bounds for the code of an emulator.) */
-static bool kernel_can_read(uintptr_t address) {
-  enum { NO_OPERATION = -1, MASK = 8 };
-  return syscall(SYS_rt_sigprocmask, NO_OPERATION, address, NULL, MASK) == 0 || errno == EINVAL;
-}
-
+/* The dynamic linker has a module's bounds, but there may be holes within; and it has no bounds for
+ * the code of an emulator. */
 bool machine_can_read(uintptr_t start, size_t size) {
-  const int saved = errno;
-  const bool can = kernel_can_read(start) && kernel_can_read(start + size - sizeof(uint64_t));
-  errno = saved;
-  return can;
+  return memory_is_readable(start) && memory_is_readable(start + size - sizeof(uint64_t));
 }
 
 static size_t size_of(const struct machine_code *code, unsigned count) {

@@ -6,8 +6,10 @@
 #include "v3_writer.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-enum { LINK = 0x10000, CODE_SIZE = 0x100, WORDS = 128, SEGMENTS = 3, DYNAMIC = 12 };
+enum { LINK = 0x10000, CODE_SIZE = 0x100, WORDS = 128, SEGMENTS = 4, DYNAMIC = 12 };
 enum { ELSEWHERE = 0x7654321000 }; /* another module's address */
 
 /* The section's address at link time is LINK plus its place here. */
@@ -277,4 +279,26 @@ TEST(segments_that_are_searched) {
     }
     ck_assert_msg(next(&section) == (way == 0), "%u", way);
   }
+}
+
+/* A page that threads poll, before the maps. */
+TEST(a_page_that_is_unreadable) {
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  uint8_t *pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(pages, MAP_FAILED);
+  begin();
+  const size_t words = put_map(0, sound, false);
+  memcpy(pages + 2 * page, module.data, words * 8);
+  memset(module.data, 0, sizeof module.data);
+  add_segment(PT_LOAD, PF_R | PF_W, (uintptr_t)pages - bias(), 3 * page);
+  ck_assert_int_eq(mprotect(pages + page, page, PROT_NONE), 0);
+  const struct elf_image image = image_of();
+  Elf64_Shdr section = {0};
+  unsigned number = 0;
+  ck_assert(raw_may_be_there(&image));
+  ck_assert(raw_next(&image, &number, &section));
+  ck_assert_uint_eq(section.sh_addr, (uintptr_t)pages + 2 * page - bias());
+  ck_assert_uint_eq(section.sh_size, words * 8);
+  ck_assert(!raw_next(&image, &number, &section));
+  munmap(pages, 3 * page);
 }
