@@ -199,13 +199,6 @@ static void make_blocks(struct value_flow *flow) {
 
 /* ---- Values in words ---- */
 
-static bool is_same(const struct code_value *a, const struct code_value *b) {
-  return a->kind == b->kind && a->table == b->table && a->base == b->base && a->size == b->size &&
-         a->shift == b->shift && a->is_unsigned == b->is_unsigned && a->is_upper == b->is_upper &&
-         a->is_made == b->is_made && a->is_uncertain == b->is_uncertain &&
-         a->is_stack == b->is_stack;
-}
-
 /* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
  * a resolved value, and one for each whose unresolved value may be computed; the next word has the
  * stack pointer and the frame pointer, and another one a bit for each register that may have an
@@ -213,7 +206,7 @@ static bool is_same(const struct code_value *a, const struct code_value *b) {
  * registers. */
 enum {
   HEAD_WORDS = 3,
-  VALUE_WORDS = 3,
+  VALUE_WORDS = sizeof(struct code_value) / sizeof(uint64_t),
   VALUES_WORDS_MAX = HEAD_WORDS + CODE_REGISTERS * VALUE_WORDS
 };
 
@@ -240,19 +233,13 @@ static void write_head(struct values_writer *writer, uint64_t bits, uint64_t sta
 
 static void write_value(struct values_writer *writer, unsigned number,
                         const struct code_value *value) {
-  uint64_t *words = writer->words + writer->count;
   if (value->kind == CODE_UNKNOWN) {
     writer->words[0] |= (uint64_t)value->is_made << (CODE_REGISTERS + number);
     writer->words[2] |= (uint64_t)value->is_stack << number;
     return;
   }
   writer->words[0] |= (uint64_t)1 << number;
-  words[0] = value->table;
-  words[1] = value->base;
-  words[2] = value->kind | (uint64_t)value->size << 8 | (uint64_t)value->shift << 16 |
-             (uint64_t)value->is_unsigned << 24 | (uint64_t)value->is_upper << 25 |
-             (uint64_t)value->is_made << 26 | (uint64_t)value->is_uncertain << 27 |
-             (uint64_t)value->is_stack << 28;
+  memcpy(writer->words + writer->count, value, sizeof *value);
   writer->count += VALUE_WORDS;
 }
 
@@ -268,23 +255,15 @@ static struct values_reader read_values(const struct value_flow *flow, uint32_t 
                                 pointer_from((uint32_t)(words[1] >> 32)), words + HEAD_WORDS};
 }
 
-/* Of each register in order; those that are unresolved may be left out. */
+/* Of registers in order; those that are unresolved may be left out. */
 static struct code_value read_value(struct values_reader *reader, unsigned number) {
-  const uint64_t *words = reader->words;
-  if ((reader->bits >> number & 1) == 0)
-    return (struct code_value){.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0,
-                               .is_stack = (reader->stacks >> number & 1) != 0};
-  reader->words += VALUE_WORDS;
-  return (struct code_value){.table = words[0],
-                             .base = words[1],
-                             .kind = (uint8_t)words[2],
-                             .size = (uint8_t)(words[2] >> 8),
-                             .shift = (uint8_t)(words[2] >> 16),
-                             .is_unsigned = (words[2] >> 24 & 1) != 0,
-                             .is_upper = (words[2] >> 25 & 1) != 0,
-                             .is_made = (words[2] >> 26 & 1) != 0,
-                             .is_uncertain = (words[2] >> 27 & 1) != 0,
-                             .is_stack = (words[2] >> 28 & 1) != 0};
+  struct code_value value = {.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0,
+                             .is_stack = (reader->stacks >> number & 1) != 0};
+  if ((reader->bits >> number & 1) != 0) {
+    memcpy(&value, reader->words, sizeof value);
+    reader->words += VALUE_WORDS;
+  }
+  return value;
 }
 
 /* The number of a state's values. */
@@ -303,12 +282,8 @@ static struct code_state start_of(struct value_flow *flow, uint32_t block) {
   struct values_reader reader = read_values(flow, flow->unit->blocks[block].state);
   state.stack = reader.stack;
   state.frame = reader.frame;
-  for (uint64_t left = reader.bits >> CODE_REGISTERS; left != 0; left &= left - 1)
-    state.registers[__builtin_ctzll(left)].is_made = true;
-  for (uint64_t left = reader.stacks; left != 0; left &= left - 1)
-    state.registers[__builtin_ctzll(left)].is_stack = true;
-  for (uint32_t left = (uint32_t)reader.bits; left != 0; left &= left - 1)
-    state.registers[__builtin_ctz(left)] = read_value(&reader, (unsigned)__builtin_ctz(left));
+  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
+    state.registers[i] = read_value(&reader, i);
   return state;
 }
 
@@ -333,7 +308,8 @@ static uint32_t join_values(struct value_flow *flow, uint32_t known, uint32_t ot
   for (uint32_t left = resolved; left != 0; left &= left - 1) {
     const unsigned number = (unsigned)__builtin_ctz(left);
     const struct code_value a = read_value(&one, number), b = read_value(&another, number);
-    const struct code_value joined = is_same(&a, &b) ? a : code_either(&flow->slots, a, b);
+    const bool is_same = memcmp(&a, &b, sizeof a) == 0;
+    const struct code_value joined = is_same ? a : code_either(&flow->slots, a, b);
     write_value(&writer, number, &joined);
   }
   return intern_add(&flow->unit->states, writer.words, writer.count);

@@ -211,7 +211,7 @@ static inline bool code_is_copy(const struct code_instruction *instruction) {
          values->first < CODE_REGISTERS && values->part == 8;
 }
 
-/* The value of a register. */
+/* The value of a register. It is kept and compared as words: all of its bytes are members'. */
 enum code_value_kind {
   CODE_UNKNOWN,
   CODE_ADDRESS,  /* the constant `table` */
@@ -235,6 +235,7 @@ struct code_value {
   bool is_stack;     /* it may be an address on the stack */
   uint64_t table, base;
 };
+_Static_assert(sizeof(struct code_value) == 3 * sizeof(uint64_t), "no byte between members");
 
 /* What places on the stack, and variables, are counted from. */
 enum code_region {
