@@ -2,7 +2,6 @@
  * instructions are those that assemblers give for the text beside them.
  */
 #include "tool/flow/state.h"
-#include "numbers.h"
 #include "suite.h"
 
 #include <elf.h>
@@ -324,49 +323,4 @@ TEST(the_frame_pointer_restores_the_stack) {
   state = start_of(EM_X86_64);
   X86(&state, "\x48\x89\xec"); /* by the caller's */
   ck_assert(!state.stack.is_known && state.stack.is_foreign);
-}
-
-static struct state_pointer random_pointer(struct numbers *numbers) {
-  const bool is_known = numbers_chance(numbers, 70);
-  return (struct state_pointer){.offset = is_known ? (int32_t)numbers_next(numbers) : 0,
-                                .is_known = is_known,
-                                .is_foreign = numbers_chance(numbers, 50),
-                                .is_sure = numbers_chance(numbers, 50)};
-}
-
-static struct state random_state(struct numbers *numbers) {
-  enum { ALL = (1 << KEPT) - 1 };
-  struct state state = {.stack = random_pointer(numbers),
-                        .frame = random_pointer(numbers),
-                        .own = (uint16_t)numbers_next(numbers) & ALL,
-                        .stored = (uint16_t)numbers_next(numbers) & ALL,
-                        .sure = (uint16_t)numbers_next(numbers) & ALL,
-                        .link_copies = (uint32_t)numbers_next(numbers),
-                        .has_calls_link = numbers_chance(numbers, 50),
-                        .is_signed = numbers_chance(numbers, 50)};
-  for (unsigned i = 0; i < KEPT; i++)
-    state.places[i] = (state.stored >> i & 1) != 0 ? (int32_t)numbers_next(numbers) : 0;
-  return state;
-}
-
-static bool is_same_pointer(struct state_pointer a, struct state_pointer b) {
-  return a.offset == b.offset && a.is_known == b.is_known && a.is_foreign == b.is_foreign &&
-         a.is_sure == b.is_sure;
-}
-
-/* Words give the state back. */
-TEST(states_in_words) {
-  struct numbers numbers = {1};
-  for (int i = 0; i < 10000; i++) {
-    uint64_t words[STATE_WORDS_MAX];
-    const struct state state = random_state(&numbers);
-    ck_assert_uint_le(state_words(&state, words), STATE_WORDS_MAX);
-    const struct state again = state_from_words(words);
-    ck_assert(is_same_pointer(state.stack, again.stack) &&
-              is_same_pointer(state.frame, again.frame));
-    ck_assert(state.own == again.own && state.stored == again.stored && state.sure == again.sure);
-    ck_assert(state.link_copies == again.link_copies &&
-              state.has_calls_link == again.has_calls_link && state.is_signed == again.is_signed);
-    ck_assert_mem_eq(state.places, again.places, sizeof state.places);
-  }
 }

@@ -1,6 +1,8 @@
 /* state.c - see state.h. */
 #include "tool/flow/state.h"
 
+#include <string.h>
+
 enum { WORD = 8, OFFSET_MAX = 1 << 29 };
 
 struct state state_at_start(const struct code_architecture *architecture) {
@@ -10,53 +12,6 @@ struct state state_at_start(const struct code_architecture *architecture) {
     state.own |= KEPT_LINK_BIT;
   else
     state.stored = state.sure = KEPT_LINK_BIT; /* at 0: the call has pushed it */
-  return state;
-}
-
-/* ---- Words ---- */
-
-static uint64_t pointer_flags(struct state_pointer pointer) {
-  return (uint64_t)pointer.is_known | (uint64_t)pointer.is_foreign << 1 |
-         (uint64_t)pointer.is_sure << 2;
-}
-
-static struct state_pointer pointer_from(uint64_t offset, uint64_t flags) {
-  return (struct state_pointer){.offset = (int32_t)(uint32_t)offset,
-                                .is_known = (flags & 1) != 0,
-                                .is_foreign = (flags & 2) != 0,
-                                .is_sure = (flags & 4) != 0};
-}
-
-/* Two offsets; the sets and flags, 16 bits each; then halves of words: the copies, and the places. */
-uint64_t state_words(const struct state *state, uint64_t words[STATE_WORDS_MAX]) {
-  const uint64_t flags = pointer_flags(state->stack) | pointer_flags(state->frame) << 3 |
-                         (uint64_t)state->has_calls_link << 6 | (uint64_t)state->is_signed << 7;
-  uint32_t halves = 1;
-  words[0] = (uint32_t)state->stack.offset | (uint64_t)(uint32_t)state->frame.offset << 32;
-  words[1] = state->own | (uint64_t)state->stored << 16 | (uint64_t)state->sure << 32 | flags << 48;
-  words[2] = state->link_copies;
-  for (uint32_t left = state->stored; left != 0; left &= left - 1, halves++) {
-    const uint64_t place = (uint32_t)state->places[__builtin_ctz(left)];
-    uint64_t *word = &words[2 + halves / 2];
-    *word = halves % 2 == 0 ? place : *word | place << 32;
-  }
-  return 2 + (halves + 1) / 2;
-}
-
-struct state state_from_words(const uint64_t *words) {
-  const uint64_t flags = words[1] >> 48;
-  struct state state = {.stack = pointer_from(words[0], flags),
-                        .frame = pointer_from(words[0] >> 32, flags >> 3),
-                        .own = (uint16_t)words[1],
-                        .stored = (uint16_t)(words[1] >> 16),
-                        .sure = (uint16_t)(words[1] >> 32),
-                        .link_copies = (uint32_t)words[2],
-                        .has_calls_link = (flags >> 6 & 1) != 0,
-                        .is_signed = (flags >> 7 & 1) != 0};
-  uint32_t halves = 1;
-  for (uint32_t left = state.stored; left != 0; left &= left - 1, halves++)
-    state.places[__builtin_ctz(left)] =
-        (int32_t)(uint32_t)(words[2 + halves / 2] >> (halves % 2 == 0 ? 0 : 32));
   return state;
 }
 
@@ -279,36 +234,22 @@ static struct state_pointer joined(struct state_pointer a, struct state_pointer 
   return a;
 }
 
-static bool is_same(struct state_pointer a, struct state_pointer b) {
-  return a.is_known == b.is_known && a.is_sure == b.is_sure && a.is_foreign == b.is_foreign &&
-         a.offset == b.offset;
-}
-
 bool state_join(struct state *state, const struct state *other) {
-  const struct state_pointer stack = joined(state->stack, other->stack);
-  const struct state_pointer frame = joined(state->frame, other->frame);
+  const struct state before = *state;
   /* One way signs the return address, and another doesn't: none of them has it. */
   const uint16_t kept =
       state->is_signed == other->is_signed ? UINT16_MAX : (uint16_t)~KEPT_LINK_BIT;
-  uint16_t stored = state->stored & other->stored & kept;
-  for (unsigned i = 0; stored >> i != 0; i++)
+  state->stack = joined(state->stack, other->stack);
+  state->frame = joined(state->frame, other->frame);
+  state->own &= other->own & kept;
+  state->stored &= other->stored & kept;
+  for (unsigned i = 0; state->stored >> i != 0; i++)
     if (state->places[i] != other->places[i])
-      stored &= (uint16_t) ~(1u << i);
-  const uint16_t own = state->own & other->own & kept;
-  const uint16_t sure = state->sure & other->sure;
-  const uint32_t copies = state->link_copies & other->link_copies;
-  const bool changes = !is_same(stack, state->stack) || !is_same(frame, state->frame) ||
-                       own != state->own || stored != state->stored || sure != state->sure ||
-                       copies != state->link_copies ||
-                       (other->has_calls_link && !state->has_calls_link);
-  state->stack = stack;
-  state->frame = frame;
-  state->own = own;
-  state->stored = stored;
-  state->sure = sure;
-  state->link_copies = copies;
+      state->stored &= (uint16_t) ~(1u << i);
+  state->sure &= other->sure;
+  state->link_copies &= other->link_copies;
   state->has_calls_link |= other->has_calls_link;
-  return changes;
+  return memcmp(&before, state, sizeof before) != 0;
 }
 
 bool state_is_level(const struct state *state, const struct code_architecture *architecture) {

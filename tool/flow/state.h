@@ -30,23 +30,24 @@ struct state_pointer {
   bool is_foreign; /* on some path, it is made of anything else: it may be of another stack */
   /* On at least one path, the pointer was set before any call: so it is safe from callees. */
   bool is_sure;
+  bool unused;
 };
 
+/* It is kept and compared as words: all of its bytes are members'. */
 struct state {
   struct state_pointer stack, frame;
   uint16_t own;         /* those whose register has the caller's value */
-  uint16_t stored;      /* those that are stored on the stack, */
-  int32_t places[KEPT]; /* there; */
+  uint16_t stored;      /* those that are stored on the stack, at `places`; */
   uint16_t sure;        /* by a pointer that was sure */
-  uint32_t link_copies; /* other registers that have the return address: a bit each */
   bool has_calls_link;  /* the link register may have a call's return address */
   bool is_signed;       /* the return address is */
+  uint32_t link_copies; /* other registers that have the return address: a bit each */
+  int32_t places[KEPT];
 };
-
-/* A state in words, to be kept: as many as it needs. And back. */
-enum { STATE_WORDS_MAX = 3 + KEPT / 2 };
-uint64_t state_words(const struct state *state, uint64_t words[STATE_WORDS_MAX]);
-struct state state_from_words(const uint64_t *words);
+enum { STATE_WORDS = sizeof(struct state) / sizeof(uint64_t) };
+_Static_assert(sizeof(struct state) == 28 + KEPT * sizeof(int32_t) &&
+                   sizeof(struct state) == STATE_WORDS * sizeof(uint64_t),
+               "no byte between members");
 
 /* Bytes on the stack, from where the stack pointer was at the start. */
 struct state_use {

@@ -217,13 +217,14 @@ static bool contradicts(const struct state *guess, const struct state *other,
 
 struct state unit_state(const struct unit *unit, const struct unit_block *block) {
   assert(block->is_reached);
-  return state_from_words(intern_get(&unit->states, block->state).words);
+  return *(const struct state *)(const void *)intern_get(&unit->states, block->state).words;
 }
 
 /* Sets the state at a block's start, and has it followed. */
 static void set_state(struct unit *unit, uint32_t number, const struct state *state) {
-  uint64_t words[STATE_WORDS_MAX];
-  const uint32_t added = intern_add(&unit->states, words, state_words(state, words));
+  uint64_t words[STATE_WORDS];
+  memcpy(words, state, sizeof words);
+  const uint32_t added = intern_add(&unit->states, words, STATE_WORDS);
   if (added == INTERN_FAILED)
     return;
   unit->blocks[number].state = added;

@@ -58,7 +58,7 @@ struct unit {
   struct parts parts;                           /* as at an entry from elsewhere */
   struct unit_range *ranges;
   struct code_instruction next; /* for unit_put: the last decoded one */
-  struct intern states; /* of blocks: states as state_words has them, or value_flow.c's values */
+  struct intern states;         /* of blocks: struct state, or value_flow.c's values */
   struct unit_step *steps;
   uint32_t *step_at; /* by place: the step there, plus 1 */
   struct unit_block *blocks;
