@@ -197,122 +197,52 @@ static void make_blocks(struct value_flow *flow) {
   flow->jumped = NO_VALUES;
 }
 
-/* ---- Values in words ---- */
+/* ---- Values by number ---- */
 
-/* Registers' values as the unit keeps them, in its `states`. A word has a bit for each register with
- * a resolved value, and one for each whose unresolved value may be computed; the next word has the
- * stack pointer and the frame pointer, and another one a bit for each register that may have an
- * address on the stack, unless it is resolved. The resolved values follow, in the order of
- * registers. */
-enum {
-  HEAD_WORDS = 3,
-  VALUE_WORDS = sizeof(struct code_value) / sizeof(uint64_t),
-  VALUES_WORDS_MAX = HEAD_WORDS + CODE_REGISTERS * VALUE_WORDS
-};
-
-static uint32_t pointer_bits(struct code_place pointer) {
-  return (uint32_t)pointer.offset << 3 | pointer.region;
-}
-
-static struct code_place pointer_from(uint32_t bits) {
-  return (struct code_place){.offset = (int32_t)bits >> 3, .region = bits & 7};
-}
-
-struct values_writer {
-  uint64_t words[VALUES_WORDS_MAX];
-  uint64_t count;
-};
-
-static void write_head(struct values_writer *writer, uint64_t bits, uint64_t stacks,
-                       struct code_place stack, struct code_place frame) {
-  writer->words[0] = bits;
-  writer->words[2] = stacks;
-  writer->words[1] = pointer_bits(stack) | (uint64_t)pointer_bits(frame) << 32;
-  writer->count = HEAD_WORDS;
-}
-
-static void write_value(struct values_writer *writer, unsigned number,
-                        const struct code_value *value) {
-  if (value->kind == CODE_UNKNOWN) {
-    writer->words[0] |= (uint64_t)value->is_made << (CODE_REGISTERS + number);
-    writer->words[2] |= (uint64_t)value->is_stack << number;
-    return;
-  }
-  writer->words[0] |= (uint64_t)1 << number;
-  memcpy(writer->words + writer->count, value, sizeof *value);
-  writer->count += VALUE_WORDS;
-}
-
-struct values_reader {
-  uint64_t bits, stacks;
-  struct code_place stack, frame;
-  const uint64_t *words; /* the next resolved value's */
-};
-
-static struct values_reader read_values(const struct value_flow *flow, uint32_t values) {
-  const uint64_t *words = intern_get(&flow->unit->states, values).words;
-  return (struct values_reader){words[0], words[2], pointer_from((uint32_t)words[1]),
-                                pointer_from((uint32_t)(words[1] >> 32)), words + HEAD_WORDS};
-}
-
-/* Of registers in order; those that are unresolved may be left out. */
-static struct code_value read_value(struct values_reader *reader, unsigned number) {
-  struct code_value value = {.is_made = (reader->bits >> (CODE_REGISTERS + number) & 1) != 0,
-                             .is_stack = (reader->stacks >> number & 1) != 0};
-  if ((reader->bits >> number & 1) != 0) {
-    memcpy(&value, reader->words, sizeof value);
-    reader->words += VALUE_WORDS;
-  }
-  return value;
-}
-
-/* The number of a state's values. */
+/* The number of a state's values, as the unit keeps them in its `states`: the two pointers, and the
+ * machine's registers. */
 static uint32_t number_of(struct value_flow *flow, const struct code_state *state) {
-  struct values_writer writer;
-  write_head(&writer, 0, 0, state->stack, state->frame);
-  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
-    write_value(&writer, i, &state->registers[i]);
-  return intern_add(&flow->unit->states, writer.words, writer.count);
+  const size_t size = offsetof(struct code_state, registers) +
+                      flow->builder->architecture->register_count * sizeof *state->registers;
+  return intern_add(&flow->unit->states, (const uint64_t *)(const void *)state,
+                    size / sizeof(uint64_t));
+}
+
+static struct code_state state_of(struct value_flow *flow, uint32_t values) {
+  const struct intern_sequence kept = intern_get(&flow->unit->states, values);
+  struct code_state state = {.slots = &flow->slots};
+  memcpy(&state, kept.words, kept.count * sizeof *kept.words);
+  return state;
 }
 
 /* The state at a block's start. */
 static struct code_state start_of(struct value_flow *flow, uint32_t block) {
-  struct code_state state = {.slots = &flow->slots};
   assert(flow->unit->blocks[block].is_reached);
-  struct values_reader reader = read_values(flow, flow->unit->blocks[block].state);
-  state.stack = reader.stack;
-  state.frame = reader.frame;
-  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++)
-    state.registers[i] = read_value(&reader, i);
-  return state;
+  return state_of(flow, flow->unit->blocks[block].state);
 }
 
 /* One of two pointers. */
 static struct code_place join_pointers(struct code_place a, struct code_place b,
                                        enum code_region otherwise) {
   const bool is_same = a.region == b.region && a.offset == b.offset;
-  return is_same ? a : (struct code_place){.region = (uint8_t)otherwise};
+  return is_same ? a : (struct code_place){.region = otherwise};
 }
 
 /* The number of the join of two; NO_VALUES joins without effect. */
 static uint32_t join_values(struct value_flow *flow, uint32_t known, uint32_t other) {
   if (known == NO_VALUES || known == other)
     return other;
-  struct values_reader one = read_values(flow, known), another = read_values(flow, other);
-  struct values_writer writer;
-  const uint32_t resolved = (uint32_t)(one.bits | another.bits);
-  write_head(&writer, (one.bits | another.bits) & (uint64_t)~resolved << CODE_REGISTERS,
-             (one.stacks | another.stacks) & ~resolved,
-             join_pointers(one.stack, another.stack, REGION_ANYWHERE),
-             join_pointers(one.frame, another.frame, REGION_FRAME));
-  for (uint32_t left = resolved; left != 0; left &= left - 1) {
-    const unsigned number = (unsigned)__builtin_ctz(left);
-    const struct code_value a = read_value(&one, number), b = read_value(&another, number);
-    const bool is_same = memcmp(&a, &b, sizeof a) == 0;
-    const struct code_value joined = is_same ? a : code_either(&flow->slots, a, b);
-    write_value(&writer, number, &joined);
+  struct code_state joined = state_of(flow, known);
+  const struct code_state *another = /* as far as that */
+      (const void *)intern_get(&flow->unit->states, other).words;
+  joined.stack = join_pointers(joined.stack, another->stack, REGION_ANYWHERE);
+  joined.frame = join_pointers(joined.frame, another->frame, REGION_FRAME);
+  for (unsigned i = 0; i < flow->builder->architecture->register_count; i++) {
+    struct code_value *value = &joined.registers[i];
+    if (memcmp(value, &another->registers[i], sizeof *value) != 0)
+      *value = code_either(&flow->slots, *value, another->registers[i]);
   }
-  return intern_add(&flow->unit->states, writer.words, writer.count);
+  return number_of(flow, &joined);
 }
 
 /* ---- Entering ---- */

@@ -251,7 +251,7 @@ enum code_region {
 /* The stack pointer, or the frame pointer; and a word that it points to. */
 struct code_place {
   int32_t offset;
-  uint8_t region; /* enum code_region */
+  uint32_t region; /* enum code_region */
 };
 
 /* Places with values of a kind. */
@@ -282,10 +282,10 @@ struct code_slots {
 };
 
 struct code_state {
-  struct code_value registers[CODE_REGISTERS];
   struct code_place stack, frame; /* the two pointers */
-  struct code_value summed;       /* the sum or target that was made last, or CODE_UNKNOWN */
-  uint64_t made;                  /* the last address made of another one and a constant, or 0 */
+  struct code_value registers[CODE_REGISTERS];
+  struct code_value summed; /* the sum or target that was made last, or CODE_UNKNOWN */
+  uint64_t made;            /* the last address made of another one and a constant, or 0 */
   struct code_slots *slots;
 };
 
