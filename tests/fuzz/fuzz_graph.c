@@ -80,13 +80,12 @@ static void check_analysis(const struct analysis *analysis) {
     const uint32_t *next = analysis->next[certainty];
     for (uint32_t i = 0; i < nodes; i++) {
       uint32_t node = i, steps = 0;
-      while (next[node] != (uint32_t)REACH_NOTHING && next[node] != node && steps++ < nodes)
+      while (next[node] != REACH_NOTHING && next[node] != node && steps++ < nodes)
         node = next[node];
-      if (next[node] != (uint32_t)REACH_NOTHING && next[node] != node)
+      if (next[node] != REACH_NOTHING && next[node] != node)
         finding("a way to a GC entry ends", NULL);
       if (certainty + 1 < CERTAINTIES && analysis->next[certainty + 1] != NULL &&
-          next[i] != (uint32_t)REACH_NOTHING &&
-          analysis->next[certainty + 1][i] == (uint32_t)REACH_NOTHING)
+          next[i] != REACH_NOTHING && analysis->next[certainty + 1][i] == REACH_NOTHING)
         finding("with more of the graph, no less is reached", NULL);
       analysis_visit(analysis, i, (enum certainty)certainty, visit, (void *)analysis->graph);
     }

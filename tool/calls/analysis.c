@@ -81,7 +81,7 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *text,
   const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
   const uint32_t own = symbol == NULL       ? node
                        : symbol->is_defined ? call_graph_function(graph, symbol->address)
-                                            : (uint32_t)GRAPH_NO_NODE;
+                                            : GRAPH_NO_NODE;
   struct pattern_name name;
   pattern_name_open(&name, text);
   for (size_t i = 0; i < matcher->policy->count; i++) {
@@ -103,7 +103,7 @@ static void match_node(struct matcher *matcher, uint32_t node, const char *text,
  * its symbol: a promise never holds for it. */
 static bool is_own_name(const struct analysis *analysis, const GElf_Sym *symbol) {
   return GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE && symbol->st_shndx != SHN_ABS &&
-         call_graph_start(analysis->graph, symbol->st_value) != (uint32_t)GRAPH_NO_NODE;
+         call_graph_start(analysis->graph, symbol->st_value) != GRAPH_NO_NODE;
 }
 
 static void match_symbols(struct matcher *matcher, const struct image *image) {
@@ -217,7 +217,7 @@ static uint32_t jump_target(const struct call_graph *graph, uint32_t number) {
   return function[1].first_call - function[0].first_call == 1 && !function->is_undecodable &&
                  !graph_is_linkage(graph, number) && is_all(graph, function, call)
              ? call->target
-             : (uint32_t)GRAPH_NO_NODE;
+             : GRAPH_NO_NODE;
 }
 
 /* ---- Functions without a name ---- */
@@ -238,10 +238,9 @@ static bool lacks_symbols(const struct image *image) {
 static bool jumps_to_main(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   const uint32_t entry = call_graph_function(graph, graph->linkage.entry);
-  return jump_target(graph, number) != (uint32_t)GRAPH_NO_NODE &&
+  return jump_target(graph, number) != GRAPH_NO_NODE &&
          graph->calls[function->first_call].is_jump && function->taken == TAKEN_BY_CODE &&
-         entry != (uint32_t)GRAPH_NO_NODE &&
-         call_graph_function(graph, function->taken_at) == entry;
+         entry != GRAPH_NO_NODE && call_graph_function(graph, function->taken_at) == entry;
 }
 
 /* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
@@ -283,9 +282,8 @@ static void follow_jumps(struct analysis *analysis) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     uint32_t from = i, to;
     while (analysis->is_entry[from] && graph_is_function(graph, from) &&
-           (to = jump_target(graph, from)) != (uint32_t)GRAPH_NO_NODE &&
-           to < graph_anything(graph)) {
-      if (analysis->jump_from == (uint32_t)GRAPH_NO_NODE && !analysis->is_entry[to]) {
+           (to = jump_target(graph, from)) != GRAPH_NO_NODE && to < graph_anything(graph)) {
+      if (analysis->jump_from == GRAPH_NO_NODE && !analysis->is_entry[to]) {
         analysis->jump_from = from;
         analysis->jump_to = to;
       }
@@ -318,8 +316,8 @@ static void find_replaced(struct analysis *analysis, bool is_libcs) {
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const bool is_own = symbol->is_defined &&
-                        call_graph_function(graph, symbol->address) != (uint32_t)GRAPH_NO_NODE;
+    const bool is_own =
+        symbol->is_defined && call_graph_function(graph, symbol->address) != GRAPH_NO_NODE;
     const bool is_others = !symbol->is_defined && ((!symbol->is_c_library && !is_libcs) ||
                                                    analysis->is_entry[graph_symbol(graph, i)]);
     if (leaf_is_allocator(symbol->name) && (is_own || is_others))
@@ -533,7 +531,7 @@ void analysis_visit(const struct analysis *analysis, uint32_t node, enum certain
 uint32_t analysis_next(const struct analysis *analysis, enum certainty certainty, uint32_t node) {
   const uint32_t *next = analysis->next[certainty];
   const uint32_t to = next[node];
-  return to != (uint32_t)REACH_NOTHING && to >= graph_nodes(analysis->graph) ? next[to] : to;
+  return to != REACH_NOTHING && to >= graph_nodes(analysis->graph) ? next[to] : to;
 }
 
 /* The graph of a certainty. */
@@ -588,7 +586,7 @@ static void find_reachable(struct analysis *analysis) {
   const uint32_t start = call_graph_function(graph, graph->linkage.entry);
   struct flood flood;
   flood_open(&flood, graph);
-  if (start != (uint32_t)GRAPH_NO_NODE)
+  if (start != GRAPH_NO_NODE)
     flood_reach(&flood, start);
   flood_reach(&flood, graph_anything(graph));
   for (uint32_t i = 0; i < graph->function_count; i++)
@@ -711,7 +709,7 @@ void analysis_close(struct analysis *analysis) {
 bool analysis_has_handlers(const struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   return uses_any(graph, LEAF_SIGNAL_FUNCTIONS) &&
-         analysis->next[BY_ANYTHING][graph_anything(graph)] != (uint32_t)REACH_NOTHING;
+         analysis->next[BY_ANYTHING][graph_anything(graph)] != REACH_NOTHING;
 }
 
 /* ---- Records ---- */
@@ -722,7 +720,7 @@ enum verdict analysis_of_call(const struct analysis *analysis, const struct call
     return DROP_UNREACHED;
   for (int certainty = is_indirect ? BY_POINTERS : BY_CALLS;
        certainty < CERTAINTIES && analysis->next[certainty] != NULL; certainty++)
-    if (analysis->next[certainty][call->target] != (uint32_t)REACH_NOTHING)
+    if (analysis->next[certainty][call->target] != REACH_NOTHING)
       return (enum verdict)certainty;
   return DROP_UNREACHED;
 }

@@ -26,9 +26,8 @@ uint32_t call_graph_function(const struct call_graph *graph, uint64_t address) {
 
 uint32_t call_graph_start(const struct call_graph *graph, uint64_t address) {
   const uint32_t number = call_graph_function(graph, address);
-  return number != (uint32_t)GRAPH_NO_NODE && graph->functions[number].address == address
-             ? number
-             : (uint32_t)GRAPH_NO_NODE;
+  return number != GRAPH_NO_NODE && graph->functions[number].address == address ? number
+                                                                                : GRAPH_NO_NODE;
 }
 
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {

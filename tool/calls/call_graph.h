@@ -169,7 +169,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
                      struct problem *problem);
 void call_graph_close(struct call_graph *graph);
 
-enum { GRAPH_NO_NODE = UINT32_MAX };
+#define GRAPH_NO_NODE UINT32_MAX
 
 /* The function that has an address, or GRAPH_NO_NODE. */
 uint32_t call_graph_function(const struct call_graph *graph, uint64_t address);

@@ -65,7 +65,7 @@ static void add_function(struct types *types, uint64_t address, uint64_t type) {
   struct call_graph *graph = types->builder->graph;
   const uint32_t function = call_graph_function(graph, address);
   add_entry(types, (struct entry){.type = type, .function = function});
-  if (function != (uint32_t)GRAPH_NO_NODE && graph->functions[function].is_whole &&
+  if (function != GRAPH_NO_NODE && graph->functions[function].is_whole &&
       graph->functions[function].address == address)
     graph->functions[function].is_typed = true;
 }
@@ -185,7 +185,7 @@ static void add_known(struct types *types) {
     }
     if (entry->has_subtype)
       add_member(types, graph_type_node(graph, find_type(graph, entry->subtype)));
-    else if (entry->function != (uint32_t)GRAPH_NO_NODE &&
+    else if (entry->function != GRAPH_NO_NODE &&
              graph->functions[entry->function].taken != TAKEN_NOT)
       add_member(types, entry->function);
   }

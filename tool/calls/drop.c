@@ -209,7 +209,7 @@ static void print_warnings(const struct analysis *analysis, const struct drop *d
                        "for none of them, but for all if the pattern has a star"
                      : "several functions are called '%s': all are GC entries",
                  analysis->several->text);
-  if (analysis->jump_from != (uint32_t)GRAPH_NO_NODE)
+  if (analysis->jump_from != GRAPH_NO_NODE)
     print_jump(analysis, path);
   if (analysis->unknown != NULL)
     problem_warn(path,

@@ -25,8 +25,7 @@
  * function's bytes were misread. In the first bytes, it is an address with a tag. */
 static void enter(struct call_graph *graph, uint64_t address) {
   const uint32_t function = call_graph_function(graph, address);
-  if (function != (uint32_t)GRAPH_NO_NODE &&
-      address - graph->functions[function].address >= GRAPH_TAG_SIZE &&
+  if (function != GRAPH_NO_NODE && address - graph->functions[function].address >= GRAPH_TAG_SIZE &&
       !area_is_marked(areas_find(&graph->areas, address), MARK_INSTRUCTION, address))
     graph->functions[function].is_undecodable = true;
 }
@@ -138,7 +137,7 @@ static bool is_label(const struct call_graph *graph, const struct area *area, ui
   if (area->size - at >= 16)
     memcpy(&others[1], area->bytes + at + 8, 8);
   for (unsigned i = 0; i < 2; i++)
-    if (function != (uint32_t)GRAPH_NO_NODE && call_graph_function(graph, others[i]) == function &&
+    if (function != GRAPH_NO_NODE && call_graph_function(graph, others[i]) == function &&
         area_is_marked(areas_find(&graph->areas, others[i]), MARK_INSTRUCTION, others[i]))
       return true;
   return false;

@@ -41,7 +41,7 @@ static void visit_calls(struct joining *joining, call_visitor *visit) {
         visit(joining, i, &graph->calls[k]);
   for (size_t i = 0; i < builder->later_count; i++) {
     const uint32_t from = call_graph_function(graph, builder->later[i].at);
-    assert(from != (uint32_t)GRAPH_NO_NODE);
+    assert(from != GRAPH_NO_NODE);
     if (graph_is_function(graph, builder->later[i].target))
       visit(joining, from, &builder->later[i]);
   }

@@ -24,7 +24,7 @@ static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target)
                             .kind = is_known ? CALL_BRANCH : CALL_INDIRECT,
                             .is_jump = true,
                             .is_inside = true};
-  if (from != (uint32_t)GRAPH_NO_NODE && from != target)
+  if (from != GRAPH_NO_NODE && from != target)
     graph_add_later(builder, call);
 }
 
@@ -33,7 +33,7 @@ static void add_way(struct graph_builder *builder, uint64_t at, uint32_t target)
 static void add_landing(struct graph_builder *builder, const struct landing_pad *pad) {
   const struct call_graph *graph = builder->graph;
   uint32_t target = call_graph_function(graph, pad->landing);
-  if (target == (uint32_t)GRAPH_NO_NODE)
+  if (target == GRAPH_NO_NODE)
     target = graph_everything(graph);
   else if (!area_is_marked(areas_find(&graph->areas, pad->landing), MARK_INSTRUCTION, pad->landing))
     graph->functions[target].is_undecodable = true;
@@ -136,7 +136,7 @@ bool landings_read(struct graph_builder *builder, const struct image *image,
 
 static void add_patch(struct graph_builder *builder, uint64_t at) {
   const uint32_t function = call_graph_function(builder->graph, at);
-  if (function != (uint32_t)GRAPH_NO_NODE)
+  if (function != GRAPH_NO_NODE)
     builder->graph->functions[function].is_patched = true;
   add_way(builder, at, graph_everything(builder->graph));
 }

@@ -79,7 +79,7 @@ static bool has_open_jump(struct value_flow *flow, uint32_t number) {
 }
 
 bool indirect_calls_has_open_jump(struct value_flow *flow) {
-  for (uint32_t i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+  for (uint32_t i = flow->first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
     if (has_open_jump(flow, i))
       return true;
   return false;
@@ -172,12 +172,12 @@ static void resolve(struct value_flow *flow) {
   bool has_open_jump = indirect_calls_has_open_jump(flow), are_lost = false;
   uint32_t i;
   if (flow->builder->architecture->highest != 0) {
-    for (i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    for (i = flow->first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
       doubt_registers(flow, i, has_open_jump);
     has_open_jump = indirect_calls_has_open_jump(flow); /* there may be more pointers now */
     are_lost = has_open_jump && flow->names_label;      /* a table's base, perhaps */
   }
-  for (i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+  for (i = flow->first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
     if (are_lost)
       lose_calls(flow, i);
     else
@@ -208,7 +208,7 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code
   const uint64_t address = builder->graph->functions[first].address;
   value_flow_start(flow, first, false);
   if (!value_flow_follow(flow)) {
-    for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+    for (uint32_t i = first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
       lose_calls(flow, i);
     if (uses_code)
       builder->hands_over = address;
@@ -222,7 +222,7 @@ static void follow_group(struct value_flow *flow, uint32_t first, bool uses_code
 static void resolve_group(struct value_flow *flow, uint32_t first) {
   const struct graph_builder *builder = flow->builder;
   bool names_code = false, uses_code = false, stores_code = false, has_stack_address = false;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+  for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
     names_code |= function->names_code;
     uses_code |= function->uses_code;
@@ -231,13 +231,12 @@ static void resolve_group(struct value_flow *flow, uint32_t first) {
   }
   uses_code |= stores_code && has_stack_address; /* perhaps of one on the stack */
   bool is_open = false;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+  for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
     is_open |=
         !function->is_undecodable && (uses_code || has_pointer(flow, function, has_stack_address));
   }
-  for (uint32_t i = first; names_code && i != (uint32_t)GRAPH_NO_NODE;
-       i = builder->next_in_group[i])
+  for (uint32_t i = first; names_code && i != GRAPH_NO_NODE; i = builder->next_in_group[i])
     graph_lose_pointers(builder->graph, i); /* a pointer may go near a function that one names */
   if (is_open)
     follow_group(flow, first, uses_code);
@@ -257,7 +256,7 @@ void indirect_calls_resolve(struct graph_builder *builder) {
 static bool open_group(struct graph_builder *builder, uint32_t first) {
   const struct call_graph *graph = builder->graph;
   bool has_label = false, has_jump = false;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i]) {
+  for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &graph->functions[i];
     has_label |= function->has_label;
     has_jump |= function->returns_oddly;
@@ -266,7 +265,7 @@ static bool open_group(struct graph_builder *builder, uint32_t first) {
   }
   if (!has_label || !has_jump)
     return false;
-  for (uint32_t i = first; i != (uint32_t)GRAPH_NO_NODE; i = builder->next_in_group[i])
+  for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i])
     for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
       if (graph->calls[k].kind == CALL_NONE)
         graph->calls[k].kind = CALL_INDIRECT;

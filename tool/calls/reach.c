@@ -50,7 +50,7 @@ uint32_t *reach_goals(const void *graph, uint32_t nodes, const bool *goals,
   uint32_t *found = malloc(((size_t)nodes + 1) * sizeof *found);
   uint32_t count = 0;
   for (uint32_t node = 0; node < nodes; node++) {
-    next[node] = goals[node] ? node : (uint32_t)REACH_NOTHING;
+    next[node] = goals[node] ? node : REACH_NOTHING;
     if (goals[node])
       found[count++] = node;
   }
@@ -58,7 +58,7 @@ uint32_t *reach_goals(const void *graph, uint32_t nodes, const bool *goals,
     for (size_t i = reversed.starts[found[done]]; i < reversed.starts[(size_t)found[done] + 1];
          i++) {
       const uint32_t before = reversed.sources[i];
-      if (next[before] != (uint32_t)REACH_NOTHING)
+      if (next[before] != REACH_NOTHING)
         continue;
       assert(count < nodes); /* each node is found once */
       next[before] = found[done];

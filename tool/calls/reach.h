@@ -10,7 +10,7 @@ typedef void reach_visitor(void *context, uint32_t node);
 typedef void reach_successors(const void *graph, uint32_t node, reach_visitor *visit,
                               void *context);
 
-enum { REACH_NOTHING = UINT32_MAX };
+#define REACH_NOTHING UINT32_MAX
 
 /* For each of a graph's nodes, numbered from 0, the next one on a shortest path to a goal: itself
  * for a goal, REACH_NOTHING if no goal is reachable. An array, to be freed. */

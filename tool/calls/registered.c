@@ -85,7 +85,7 @@ static void note_call(struct value_flow *flow, struct call *call, struct leaf_ca
   const struct code_value value = state.registers[builder->architecture->arguments[what.argument]];
   const uint32_t function = value_flow_function(flow, value);
   if (what.occasions == LEAF_AT_ONCE) {
-    call->is_noted = function != (uint32_t)GRAPH_NO_NODE;
+    call->is_noted = function != GRAPH_NO_NODE;
     if (call->is_noted)
       settle_call(builder, call, function);
   } else if (value.kind == CODE_ARGUMENT) {
@@ -94,7 +94,7 @@ static void note_call(struct value_flow *flow, struct call *call, struct leaf_ca
                        (struct leaf_callback){what.library, what.occasions, (int8_t)value.table});
   } else if (what.occasions == LEAF_AT_ABORT) {
     call->is_noted = value.kind == CODE_ADDRESS && value.table != SIGABRT;
-  } else if (function != (uint32_t)GRAPH_NO_NODE) {
+  } else if (function != GRAPH_NO_NODE) {
     builder->graph->functions[function].occasions |= what.occasions;
     call->is_noted = true;
   }
@@ -179,7 +179,7 @@ static bool note_end(struct call_graph *graph, const struct area *area, uint64_t
   else if (word != NULL)
     return false;
   const uint32_t function = call_graph_function(graph, value);
-  if (function == (uint32_t)GRAPH_NO_NODE) /* 0 and -1 end tables */
+  if (function == GRAPH_NO_NODE) /* 0 and -1 end tables */
     return value + 1 <= 1;
   graph->functions[function].occasions |= LEAF_AT_EXIT;
   return true;
@@ -192,7 +192,7 @@ static bool note_ends(struct call_graph *graph) {
   const uint32_t last = call_graph_function(graph, graph->linkage.fini);
   bool are_known = graph->linkage.fini_array == 0 ||
                    (listed != NULL && listed->is_start_table && !is_for_loading(listed));
-  if (last != (uint32_t)GRAPH_NO_NODE)
+  if (last != GRAPH_NO_NODE)
     graph->functions[last].occasions |= LEAF_AT_EXIT;
   for (size_t i = 0; i < graph->areas.count; i++) {
     const struct area *area = &graph->areas.items[i];

@@ -24,7 +24,7 @@ static bool is_part(const struct returns *returns, uint32_t function) {
 static uint32_t target_function(const struct returns *returns, const struct unit_step *step) {
   return step->target_kind == CODE_DIRECT
              ? call_graph_function(returns->builder->graph, step->target)
-             : (uint32_t)GRAPH_NO_NODE;
+             : GRAPH_NO_NODE;
 }
 
 static void add_finding(struct returns *returns, uint64_t at, enum finding kind) {
@@ -45,9 +45,8 @@ static void wait_for(struct returns *returns, uint32_t function) {
  * so that there are few more. */
 static void enter(struct returns *returns, uint64_t address, const struct state *state) {
   const uint32_t function = call_graph_function(returns->builder->graph, address);
-  const uint32_t number = function == (uint32_t)GRAPH_NO_NODE
-                              ? INTERN_FAILED
-                              : intern_add(&returns->numbers, &address, 1);
+  const uint32_t number =
+      function == GRAPH_NO_NODE ? INTERN_FAILED : intern_add(&returns->numbers, &address, 1);
   if (number == INTERN_FAILED)
     return;
   if (number < returns->entry_count) {
@@ -190,8 +189,7 @@ static bool may_be_helped(const struct returns *returns, const struct state *sta
     return transfer->kind == CODE_JUMP && !state_is_at_start(state);
   const uint32_t function = call_graph_start(graph, transfer->target);
   return unit_form(returns->unit, transfer)->stack.link != CODE_LINK_CALLED ||
-         (function != (uint32_t)GRAPH_NO_NODE &&
-          graph->functions[function].size <= CALLED_HELPER_MAX);
+         (function != GRAPH_NO_NODE && graph->functions[function].size <= CALLED_HELPER_MAX);
 }
 
 /* Whether the stack pointer is another one after some instructions. */
@@ -362,7 +360,7 @@ static void judge_return(struct returns *returns, uint64_t at, const struct stat
 
 /* Whether a jump to a function's address takes its state along: to a part, or into the middle. */
 static bool shares_frame(const struct returns *returns, uint32_t function, uint64_t address) {
-  return function != (uint32_t)GRAPH_NO_NODE &&
+  return function != GRAPH_NO_NODE &&
          (is_part(returns, function) ||
           returns->builder->graph->functions[function].address != address);
 }
@@ -387,7 +385,7 @@ static void judge_call(struct returns *returns, const struct unit_step *step,
   const bool is_last = step == &unit->steps[unit->blocks[step->block].end - 1];
   const struct unit_step *next = is_last ? after_call(unit, step) : NULL;
   const struct unit_block *block = next == NULL ? NULL : &unit->blocks[next->block];
-  if (to != (uint32_t)GRAPH_NO_NODE && to != returns->function && is_part(returns, to))
+  if (to != GRAPH_NO_NODE && to != returns->function && is_part(returns, to))
     add_odd(returns, step->address);
   if (block == NULL || !block->is_reached || block->is_guessed)
     return;
@@ -401,7 +399,7 @@ static void judge_end(struct returns *returns, const struct state *state) {
   const struct call_graph *graph = returns->builder->graph;
   const uint64_t end = returns->start + returns->size;
   const uint32_t next = call_graph_start(graph, end);
-  if (next != (uint32_t)GRAPH_NO_NODE && is_part(returns, next)) {
+  if (next != GRAPH_NO_NODE && is_part(returns, next)) {
     enter(returns, end, state);
     return;
   }

@@ -182,7 +182,7 @@ static void add_transfer(struct sweep *sweep, uint64_t at,
  * own are mostly for its own jumps. */
 static void note_named(struct sweep *sweep, uint64_t address) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
-  if (call_graph_function(sweep->builder->graph, address) == (uint32_t)GRAPH_NO_NODE)
+  if (call_graph_function(sweep->builder->graph, address) == GRAPH_NO_NODE)
     return;
   const uint64_t into = address - sweep->start;
   if (into != 0 && into < sweep->end - sweep->start)
@@ -240,7 +240,7 @@ static bool is_by_offset_table(const struct linkage *linkage,
 static void add_label(struct sweep *sweep, uint64_t address) {
   const struct call_graph *graph = sweep->builder->graph;
   const uint32_t number = call_graph_function(graph, address);
-  if (number != (uint32_t)GRAPH_NO_NODE && number != sweep->function &&
+  if (number != GRAPH_NO_NODE && number != sweep->function &&
       address - graph->functions[number].address >= GRAPH_TAG_SIZE &&
       call_graph_function(graph, address + GRAPH_TAG_SIZE - 1) == number)
     enter_at(sweep, number, address);

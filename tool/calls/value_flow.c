@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_VALUES = UINT32_MAX };
+#define NO_VALUES UINT32_MAX
 enum {
   PADDING = 1 << CODE_PADDING, /* without a predecessor, it only aligns the next code */
   BLOCK_STEPS = 64,            /* at most: each query follows a block again */
@@ -60,7 +60,7 @@ bool value_flow_spend(struct value_flow *flow, uint64_t count) {
 
 uint32_t value_flow_function(const struct value_flow *flow, struct code_value value) {
   return value.kind == CODE_ADDRESS ? call_graph_start(flow->builder->graph, value.table)
-                                    : (uint32_t)GRAPH_NO_NODE;
+                                    : GRAPH_NO_NODE;
 }
 
 bool value_flow_is_own_address(const struct value_flow *flow, struct code_value value) {
@@ -91,7 +91,7 @@ static void note(void *context, const struct code_instruction *instruction) {
 }
 
 uint32_t value_flow_next(const struct value_flow *flow, uint32_t function) {
-  return flow->is_alone ? (uint32_t)GRAPH_NO_NODE : flow->builder->next_in_group[function];
+  return flow->is_alone ? GRAPH_NO_NODE : flow->builder->next_in_group[function];
 }
 
 /* Undecodable functions of a group are left out: the group is mixed. */
@@ -120,7 +120,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
   flow->unit->note = note;
   flow->unit->note_context = flow;
   unit_clear(flow->unit);
-  for (uint32_t i = number; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+  for (uint32_t i = number; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
     add_function(flow, i);
   unit_start_targets(flow->unit);
   flow->unit->note = NULL;
@@ -310,8 +310,8 @@ static void enter_target(struct value_flow *flow, struct code_value target, uint
 /* The name of a call's target, by the stub that leads there; NULL: it has none. */
 static const char *called_name(const struct call_graph *graph, uint32_t node) {
   const uint32_t behind =
-      graph_is_function(graph, node) ? graph_stub_target(graph, node) : (uint32_t)GRAPH_NO_NODE;
-  return call_graph_name(graph, behind != (uint32_t)GRAPH_NO_NODE ? behind : node);
+      graph_is_function(graph, node) ? graph_stub_target(graph, node) : GRAPH_NO_NODE;
+  return call_graph_name(graph, behind != GRAPH_NO_NODE ? behind : node);
 }
 
 /* Whether an instruction calls a function by which compilers copy objects. A call that bisection
@@ -354,7 +354,7 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
   const uint64_t base = is_target ? summed.base : summed.table;
   const bool is_own = !summed.is_uncertain && value_flow_is_inside(flow, base);
   const bool is_sum = summed.kind != CODE_UNKNOWN && !(is_target && is_own) &&
-                      call_graph_function(graph, base) != (uint32_t)GRAPH_NO_NODE;
+                      call_graph_function(graph, base) != GRAPH_NO_NODE;
   const bool is_for_jump =
       is_sum && graph->functions[call_graph_function(graph, step->address)].has_computed_jump;
   flow->sums_code |= is_sum;
@@ -438,8 +438,7 @@ static void enter_landings(struct value_flow *flow, const struct graph_function 
        builder->landings[i].address - function->address < function->size;
        i++) {
     const struct landing *landing = &builder->landings[i];
-    const bool is_own = !flow->is_alone && !function->is_mixed &&
-                        landing->from != (uint32_t)GRAPH_NO_NODE &&
+    const bool is_own = !flow->is_alone && !function->is_mixed && landing->from != GRAPH_NO_NODE &&
                         builder->group[landing->from] == flow->first;
     const struct pad_pointers *pad = landings_pad(builder, landing->address);
     if (!is_own)
@@ -465,7 +464,7 @@ static bool follow_blocks(struct value_flow *flow) {
   static const struct pad_pointers anywhere = {{.region = REGION_ANYWHERE},
                                                {.region = REGION_ANYWHERE}};
   const uint32_t nothing = unresolved_values(flow, &anywhere);
-  for (uint32_t i = flow->first; i != (uint32_t)GRAPH_NO_NODE; i = value_flow_next(flow, i))
+  for (uint32_t i = flow->first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
     enter_function(flow, i, nothing);
   for (uint32_t next = 0, number;;) {
     const struct unit_block *blocks = flow->unit->blocks;

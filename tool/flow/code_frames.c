@@ -43,7 +43,8 @@
 
 #include <stdlib.h>
 
-enum { NO_BLOCK = UINT32_MAX, TIMES = 16, ROUNDS = 8 };
+enum { TIMES = 16, ROUNDS = 8 };
+#define NO_BLOCK UINT32_MAX
 #define SIZE_LIMIT (1u << 31)
 
 /* Of a block that was followed. */
