@@ -66,10 +66,10 @@ static void json_function(const struct analysis *analysis, uint32_t number, bool
   json_print_text(call_graph_name(graph, number));
   printf(",\"address_taken\":%s,\"exported\":%s,\"calls\":[", is_taken(function) ? "true" : "false",
          exported ? "true" : "false");
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    if (i > function[0].first_call)
+  EACH_CALL(graph, function, call) {
+    if (call > graph->calls + function->first_call)
       putchar(',');
-    json_call(graph, &graph->calls[i]);
+    json_call(graph, call);
   }
   printf("],\"undecodable\":%s,\"policy\":", function->is_undecodable ? "true" : "false");
   json_print_text(part);
@@ -99,8 +99,7 @@ static void text_function(const struct analysis *analysis, uint32_t number, bool
          function->is_undecodable ? " (undecodable)" : "");
   text_pattern(analysis, number);
   putchar('\n');
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
+  EACH_CALL(graph, function, call) {
     /* of a call, the return address, as `lookup` and `why` take it */
     printf("  0x%" PRIx64 " %-8s ", call->at + (call->is_jump ? 0 : call->length),
            kind_names[call->kind]);
@@ -124,13 +123,11 @@ static void dot_function(const struct call_graph *graph, uint32_t number) {
   printf("  n%" PRIu32 " [label=", number);
   dot_text(name != NULL ? name : address);
   printf("%s];\n", is_taken(function) ? ", peripheries=2" : "");
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
+  EACH_CALL(graph, function, call)
     printf("  n%" PRIu32 " -> n%" PRIu32 "%s;\n", number, call->target,
            call->kind == CALL_DIRECT     ? ""
            : call->kind == CALL_INDIRECT ? " [style=dotted]"
                                          : " [style=dashed]");
-  }
 }
 
 static void print_dot_type(const struct call_graph *graph, uint32_t type) {

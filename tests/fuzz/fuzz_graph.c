@@ -40,8 +40,7 @@ static void check_function(const struct call_graph *graph, uint32_t number) {
     finding("each function has its calls", NULL);
   if (call_graph_function(graph, function->address) != number)
     finding("a function is found by its address", NULL);
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
+  EACH_CALL(graph, function, call) {
     if (call->at - function->address >= function->size)
       finding("a call is in its function", NULL);
     if (call->target >= graph_nodes(graph))

@@ -439,11 +439,11 @@ static void visit_function(const struct analysis *analysis, uint32_t number,
                            enum certainty certainty, reach_visitor *visit, void *context) {
   const struct call_graph *graph = analysis->graph;
   const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (!is_settled(analysis, &graph->calls[i]) &&
-        !(graph->calls[i].kind == CALL_PASSED && is_passed_to_leaf(analysis, &graph->calls[i])) &&
-        (graph->calls[i].target < graph_anything(graph) || certainty >= BY_POINTERS))
-      visit(context, graph->calls[i].target);
+  EACH_CALL(graph, function, call)
+    if (!is_settled(analysis, call) &&
+        !(call->kind == CALL_PASSED && is_passed_to_leaf(analysis, call)) &&
+        (call->target < graph_anything(graph) || certainty >= BY_POINTERS))
+      visit(context, call->target);
   if (function->is_undecodable)
     visit(context, graph_everything(graph));
 }

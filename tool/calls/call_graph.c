@@ -65,10 +65,9 @@ struct parts graph_parts(const struct graph_builder *builder) {
 }
 
 void graph_lose_pointers(const struct call_graph *graph, uint32_t number) {
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].target == graph_anything(graph))
-      graph->calls[i].target = graph_everything(graph);
+  EACH_CALL(graph, &graph->functions[number], call)
+    if (call->target == graph_anything(graph))
+      call->target = graph_everything(graph);
 }
 
 void graph_label(struct call_graph *graph, uint32_t function, uint64_t address) {
@@ -311,6 +310,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   struct graph_builder builder = {.graph = graph,
                                   .architecture = code_architecture(image->header.e_machine)};
   names_open(&graph->names, image);
+  graph->calls = calloc(1, sizeof *graph->calls); /* not NULL, for EACH_CALL */
   const bool ok = linkage_open(&graph->linkage, image, problem) &&
                   areas_open(&graph->areas, image, raw, problem) &&
                   check_size(&graph->areas, problem) && build(&builder, image, table, problem);

@@ -180,6 +180,11 @@ uint32_t call_graph_start(const struct call_graph *graph, uint64_t address);
  * address. */
 uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end);
 
+/* Loops over the calls of a function, which is one of the graph's. */
+#define EACH_CALL(graph, function, call)                                                           \
+  for (struct call *call = (graph)->calls + (function)[0].first_call;                              \
+       call < (graph)->calls + (function)[1].first_call; call++)
+
 /* ---- Numbers of nodes ---- */
 
 static inline uint32_t graph_symbol(const struct call_graph *graph, uint32_t symbol) {

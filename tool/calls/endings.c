@@ -48,8 +48,8 @@ static bool returns_by_others(const struct endings *endings, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   if (function->is_undecodable)
     return true;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (graph->calls[i].is_jump && endings->returns[graph->calls[i].target])
+  EACH_CALL(graph, function, call)
+    if (call->is_jump && endings->returns[call->target])
       return true;
   if (!endings->runs_on[number])
     return false;

@@ -36,9 +36,9 @@ static void visit_calls(struct joining *joining, call_visitor *visit) {
   const struct graph_builder *builder = joining->builder;
   const struct call_graph *graph = builder->graph;
   for (uint32_t i = 0; i < graph->function_count; i++)
-    for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
-      if (graph_is_function(graph, graph->calls[k].target))
-        visit(joining, i, &graph->calls[k]);
+    EACH_CALL(graph, &graph->functions[i], call)
+      if (graph_is_function(graph, call->target))
+        visit(joining, i, call);
   for (size_t i = 0; i < builder->later_count; i++) {
     const uint32_t from = call_graph_function(graph, builder->later[i].at);
     assert(from != GRAPH_NO_NODE);

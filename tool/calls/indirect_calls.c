@@ -64,8 +64,7 @@ static bool has_open_jump(struct value_flow *flow, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   if (function->returns_oddly)
     return true;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &graph->calls[i];
+  EACH_CALL(graph, function, call) {
     const struct unit_step *step = call->is_jump ? pointer_step(flow, call) : NULL;
     struct code_state state;
     if (step == NULL)
@@ -113,9 +112,7 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 /* Registers that may have another address are pointers like others. */
 static void doubt_registers(struct value_flow *flow, uint32_t number, bool is_open) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    struct call *call = &graph->calls[i];
+  EACH_CALL(graph, &graph->functions[number], call) {
     const struct unit_step *step = unit_step(flow->unit, call->at);
     if (call->is_through && (step == NULL || !is_made_straight(flow, step, is_open)))
       lose_call(graph, call);
@@ -125,10 +122,9 @@ static void doubt_registers(struct value_flow *flow, uint32_t number, bool is_op
 /* Without results for the function's values, its pointers may be sums. */
 static void lose_calls(const struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    if (pointer_step(flow, &graph->calls[i]) != NULL || graph->calls[i].is_through)
-      lose_call(graph, &graph->calls[i]);
+  EACH_CALL(graph, &graph->functions[number], call)
+    if (pointer_step(flow, call) != NULL || call->is_through)
+      lose_call(graph, call);
 }
 
 /* Whether a jump goes to an instruction of its own function. */
@@ -159,9 +155,7 @@ static void resolve_call(struct value_flow *flow, struct call *call, const struc
 
 static void resolve_calls(struct value_flow *flow, uint32_t number, bool is_open) {
   const struct call_graph *graph = flow->builder->graph;
-  const struct graph_function *function = &graph->functions[number];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    struct call *call = &graph->calls[i];
+  EACH_CALL(graph, &graph->functions[number], call) {
     const struct unit_step *step = pointer_step(flow, call);
     if (step != NULL)
       resolve_call(flow, call, step, is_open);
@@ -192,13 +186,11 @@ static bool has_pointer(const struct value_flow *flow, const struct graph_functi
       SEARCH_BELOW(builder->landings, builder->landing_count, address, function->address);
   const bool is_entered = landing < builder->landing_count &&
                           builder->landings[landing].address - function->address < function->size;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    const struct call *call = &builder->graph->calls[i];
+  EACH_CALL(builder->graph, function, call)
     if (call->is_through ||
         (call->kind == CALL_INDIRECT &&
          (call->is_jump || is_entered || has_stack_address || !call->is_loaded)))
       return true;
-  }
   return false;
 }
 
@@ -260,15 +252,15 @@ static bool open_group(struct graph_builder *builder, uint32_t first) {
     const struct graph_function *function = &graph->functions[i];
     has_label |= function->has_label;
     has_jump |= function->returns_oddly;
-    for (uint32_t k = function[0].first_call; k < function[1].first_call; k++)
-      has_jump |= graph->calls[k].kind == CALL_INDIRECT && graph->calls[k].is_jump;
+    EACH_CALL(graph, function, call)
+      has_jump |= call->kind == CALL_INDIRECT && call->is_jump;
   }
   if (!has_label || !has_jump)
     return false;
   for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i])
-    for (uint32_t k = graph->functions[i].first_call; k < graph->functions[i + 1].first_call; k++)
-      if (graph->calls[k].kind == CALL_NONE)
-        graph->calls[k].kind = CALL_INDIRECT;
+    EACH_CALL(graph, &graph->functions[i], call)
+      if (call->kind == CALL_NONE)
+        call->kind = CALL_INDIRECT;
   return true;
 }
 

@@ -110,19 +110,17 @@ static void note_function(struct value_flow *flow, uint32_t number) {
   struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   bool registers = false;
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++)
-    registers |= is_registering(flow, &graph->calls[i]);
+  EACH_CALL(graph, function, call)
+    registers |= is_registering(flow, call);
   if (!registers || function->is_undecodable)
     return;
   value_flow_start(flow, number, true);
   const bool is_fixed = flow->slots.is_fixed;
   flow->knows_arguments = flow->slots.is_fixed = true; /* for numbers of signals */
   const bool is_followed = value_flow_follow(flow) && !indirect_calls_has_open_jump(flow);
-  for (uint32_t i = function[0].first_call; is_followed && i < function[1].first_call; i++) {
-    struct call *call = &graph->calls[i];
-    if (is_registering(flow, call))
+  EACH_CALL(graph, function, call)
+    if (is_followed && is_registering(flow, call))
       note_call(flow, call, callback_of(flow->builder, call->target));
-  }
   flow->knows_arguments = false;
   flow->slots.is_fixed = is_fixed;
 }
@@ -153,8 +151,7 @@ static void check_calls(const struct graph_builder *builder) {
   for (uint32_t i = 0; i < graph->function_count; i++) {
     const struct graph_function *function = &graph->functions[i];
     graph->has_system_call |= function->is_undecodable;
-    for (uint32_t k = function[0].first_call; k < function[1].first_call; k++) {
-      const struct call *call = &graph->calls[k];
+    EACH_CALL(graph, function, call) {
       graph->has_system_call |= call->is_system;
       if (!call->is_noted && !is_stub(graph, i))
         graph->unknown_occasions |= callback_of(builder, call->target).occasions;

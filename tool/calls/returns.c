@@ -600,16 +600,15 @@ static void follow_waiting(struct returns *returns) {
 static void apply_finding(const struct returns *returns, const struct returns_finding *finding,
                           struct endings *endings) {
   const struct call_graph *graph = returns->builder->graph;
-  const struct graph_function *function = &graph->functions[finding->function];
-  for (uint32_t i = function[0].first_call; i < function[1].first_call; i++) {
-    if (graph->calls[i].at != finding->at)
+  EACH_CALL(graph, &graph->functions[finding->function], call) {
+    if (call->at != finding->at)
       continue;
     if (finding->kind == FINDING_MORE)
-      graph->calls[i].target = graph_everything(graph);
+      call->target = graph_everything(graph);
     else if (finding->kind == FINDING_HELPER)
-      graph->calls[i].is_followed = true;
+      call->is_followed = true;
     else
-      endings_doubt(endings, finding->function, i);
+      endings_doubt(endings, finding->function, (uint32_t)(call - graph->calls));
   }
 }
 
