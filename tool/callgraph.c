@@ -163,8 +163,7 @@ static bool *find_exported(const struct call_graph *graph) {
   bool *exported = calloc((size_t)graph->function_count + 1, sizeof *exported);
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const uint32_t function =
-        symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
+    const uint32_t function = graph_definition(graph, symbol);
     if (function != GRAPH_NO_NODE && graph->functions[function].address == symbol->address)
       exported[function] = true;
   }

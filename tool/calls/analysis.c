@@ -79,9 +79,7 @@ static void note_meaning(struct meaning *meaning, uint32_t node, const struct pa
 static void match_node(struct matcher *matcher, uint32_t node, const char *text, bool is_certain) {
   const struct call_graph *graph = matcher->analysis->graph;
   const struct linkage_symbol *symbol = graph_symbol_of(graph, node);
-  const uint32_t own = symbol == NULL       ? node
-                       : symbol->is_defined ? call_graph_function(graph, symbol->address)
-                                            : GRAPH_NO_NODE;
+  const uint32_t own = symbol == NULL ? node : graph_definition(graph, symbol);
   struct pattern_name name;
   pattern_name_open(&name, text);
   for (size_t i = 0; i < matcher->policy->count; i++) {
@@ -298,17 +296,6 @@ static void follow_jumps(struct analysis *analysis) {
 
 /* ---- The C library ---- */
 
-/* Whether the program uses one of the functions, or asks the operating system itself as `syscall`
- * does. */
-static bool uses_any(const struct call_graph *graph, const char *words) {
-  if (graph->has_system_call && leaf_words_have(words, LEAF_SYSTEM_CALL))
-    return true;
-  for (uint32_t i = 1; *words != 0 && i < graph->linkage.symbol_count; i++)
-    if (leaf_words_have(words, graph->linkage.symbols[i].name))
-      return true;
-  return false;
-}
-
 /* Functions that the C library finds in place of its own: of this file, or of another one, or
  * wherever a GC entry is. */
 static void find_replaced(struct analysis *analysis, bool is_libcs) {
@@ -316,8 +303,7 @@ static void find_replaced(struct analysis *analysis, bool is_libcs) {
   analysis->replaced = calloc((size_t)graph->linkage.symbol_count + 1, sizeof(uint32_t));
   for (uint32_t i = 1; i < graph->linkage.symbol_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
-    const bool is_own =
-        symbol->is_defined && call_graph_function(graph, symbol->address) != GRAPH_NO_NODE;
+    const bool is_own = graph_definition(graph, symbol) != GRAPH_NO_NODE;
     const bool is_others = !symbol->is_defined && ((!symbol->is_c_library && !is_libcs) ||
                                                    analysis->is_entry[graph_symbol(graph, i)]);
     if (leaf_is_allocator(symbol->name) && (is_own || is_others))
@@ -330,7 +316,7 @@ static void find_replaced(struct analysis *analysis, bool is_libcs) {
 static bool has_libc_malloc(const struct call_graph *graph, const struct policy *policy) {
   const struct linkage *linkage = &graph->linkage;
   return policy->has_libc_malloc || (!linkage->needs_allocator && !linkage->is_library &&
-                                     !uses_any(graph, LEAF_SANITIZER_HOOKS));
+                                     !graph_uses(graph, LEAF_SANITIZER_HOOKS));
 }
 
 /* Whether the C library's functions may allocate by a malloc that is invisible here: one of another
@@ -349,20 +335,14 @@ static bool has_plain_malloc(const struct analysis *analysis) {
   return analysis->replaced_count == 0 && !analysis->may_replace_malloc;
 }
 
-/* Whether this file's functions are safe from unseen callers: other files can neither get their
- * addresses nor look them up. */
-static bool is_alone(const struct call_graph *graph) {
-  return !graph->linkage.is_library && !graph->linkage.needs_more;
-}
-
 /* The occasions (enum leaf_occasion) for which all registered functions were found. */
 static uint8_t known_occasions(const struct call_graph *graph) {
   uint8_t known = LEAF_AT_EXIT | LEAF_AT_QUICK_EXIT | LEAF_AT_ABORT;
-  if (!is_alone(graph) || uses_any(graph, LEAF_LOADERS))
+  if (!linkage_is_alone(&graph->linkage) || graph_uses(graph, LEAF_LOADERS))
     known &= LEAF_AT_ABORT;
-  if (uses_any(graph, LEAF_SYSTEM_CALL))
+  if (graph_uses(graph, LEAF_SYSTEM_CALL))
     known &= (uint8_t)~LEAF_AT_ABORT;
-  if (uses_any(graph, LEAF_STREAM_MAKERS))
+  if (graph_uses(graph, LEAF_STREAM_MAKERS))
     known = 0;
   return known & (uint8_t)~graph->unknown_occasions;
 }
@@ -389,8 +369,8 @@ static void find_leaves(struct analysis *analysis, bool is_libcs) {
   const uint8_t known = known_occasions(graph);
   bool *holds = calloc(leaf_group_count + 1, sizeof *holds);
   for (size_t group = 0; group < leaf_group_count; group++)
-    holds[group] = !uses_any(graph, leaf_groups[group].unless) &&
-                   (leaf_groups[group].memory != LEAF_ALONE || is_alone(graph));
+    holds[group] = !graph_uses(graph, leaf_groups[group].unless) &&
+                   (leaf_groups[group].memory != LEAF_ALONE || linkage_is_alone(&graph->linkage));
   for (uint32_t i = 0; i < graph->linkage.symbol_count; i++) {
     const uint32_t node = graph_symbol(graph, i);
     const struct linkage_symbol *symbol = &graph->linkage.symbols[i];
@@ -458,7 +438,7 @@ static void visit_replaced(const struct analysis *analysis, reach_visitor *visit
   const struct call_graph *graph = analysis->graph;
   for (uint32_t i = 0; i < analysis->replaced_count; i++) {
     const struct linkage_symbol *symbol = &graph->linkage.symbols[analysis->replaced[i]];
-    visit(context, symbol->is_defined ? call_graph_function(graph, symbol->address)
+    visit(context, symbol->is_defined ? graph_definition(graph, symbol)
                                       : graph_symbol(graph, analysis->replaced[i]));
   }
 }
@@ -474,8 +454,7 @@ static void visit_registered(const struct analysis *analysis, uint8_t occasions,
 static void visit_symbol(const struct analysis *analysis, uint32_t node, enum certainty certainty,
                          reach_visitor *visit, void *context) {
   const struct linkage_symbol *symbol = graph_symbol_of(analysis->graph, node);
-  const uint32_t function =
-      symbol->is_defined ? call_graph_function(analysis->graph, symbol->address) : GRAPH_NO_NODE;
+  const uint32_t function = graph_definition(analysis->graph, symbol);
   const uint8_t group = analysis->group[node - analysis->graph->function_count];
   if (function != GRAPH_NO_NODE)
     visit(context, function);
@@ -708,7 +687,7 @@ void analysis_close(struct analysis *analysis) {
 
 bool analysis_has_handlers(const struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
-  return uses_any(graph, LEAF_SIGNAL_FUNCTIONS) &&
+  return graph_uses(graph, LEAF_SIGNAL_FUNCTIONS) &&
          analysis->next[BY_ANYTHING][graph_anything(graph)] != REACH_NOTHING;
 }
 

@@ -35,6 +35,15 @@ uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
   return (uint32_t)SEARCH_BELOW(graph->calls, graph->call_count, at, first);
 }
 
+bool graph_uses(const struct call_graph *graph, const char *words) {
+  if (graph->has_system_call && leaf_words_have(words, LEAF_SYSTEM_CALL))
+    return true;
+  for (uint32_t i = 1; *words != 0 && i < graph->linkage.symbol_count; i++)
+    if (leaf_words_have(words, graph->linkage.symbols[i].name))
+      return true;
+  return false;
+}
+
 const char *call_graph_name(const struct call_graph *graph, uint32_t node) {
   if (graph_is_function(graph, node))
     return names_find(&graph->names, graph->functions[node].address);

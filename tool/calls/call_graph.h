@@ -212,6 +212,16 @@ static inline const struct linkage_symbol *graph_symbol_of(const struct call_gra
              : NULL;
 }
 
+/* The function that defines a symbol here, or GRAPH_NO_NODE. */
+static inline uint32_t graph_definition(const struct call_graph *graph,
+                                        const struct linkage_symbol *symbol) {
+  return symbol->is_defined ? call_graph_function(graph, symbol->address) : GRAPH_NO_NODE;
+}
+
+/* Whether the program uses one of the functions, or asks the operating system itself as `syscall`
+ * does. */
+bool graph_uses(const struct call_graph *graph, const char *words);
+
 /* A name to print for a node; NULL for a nameless function. */
 const char *call_graph_name(const struct call_graph *graph, uint32_t node);
 

@@ -137,16 +137,6 @@ bool graph_word_is_taken(const struct graph_builder *builder, const struct linka
          area_is_marked(area, MARK_BASE, word->address) || is_open(builder, word->address);
 }
 
-static bool has_foreign_pointers(const struct call_graph *graph) {
-  const struct linkage *linkage = &graph->linkage;
-  if (linkage->is_library || linkage->needs_more)
-    return true;
-  for (uint32_t i = 1; i < linkage->symbol_count; i++)
-    if (leaf_words_have(LEAF_LOADERS, linkage->symbols[i].name))
-      return true;
-  return false;
-}
-
 /* Type 0: all functions without a type. */
 static void add_untyped(struct types *types) {
   const struct call_graph *graph = types->builder->graph;
@@ -158,7 +148,7 @@ static void add_untyped(struct types *types) {
   for (size_t i = 0; i < graph->linkage.word_count; i++)
     if (graph_word_is_taken(types->builder, &graph->linkage.words[i]))
       add_member(types, graph_symbol(graph, graph->linkage.words[i].symbol));
-  if (has_foreign_pointers(graph))
+  if (!linkage_is_alone(&graph->linkage) || graph_uses(graph, LEAF_LOADERS)) /* from other files */
     add_member(types, graph_anything(graph));
 }
 

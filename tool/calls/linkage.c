@@ -193,7 +193,7 @@ static bool find_versions(const struct image *image, struct version *versions,
  * library's may be defined by any program that loads it. */
 static void note_unversioned(const struct linkage *linkage, struct linkage_symbol *symbol,
                              bool has_versions) {
-  const bool is_alone = !linkage->needs_more && !linkage->is_library;
+  const bool is_alone = linkage_is_alone(linkage);
   symbol->is_c_library = is_alone && !has_versions;
   symbol->is_zlib = is_alone && (!has_versions || linkage->needs_zlib);
 }

@@ -57,6 +57,12 @@ struct linkage {
 bool linkage_open(struct linkage *linkage, const struct image *image, struct problem *problem);
 void linkage_close(struct linkage *linkage);
 
+/* Whether the file's functions are safe from unseen callers: other files can neither get their
+ * addresses nor look them up. */
+static inline bool linkage_is_alone(const struct linkage *linkage) {
+  return !linkage->is_library && !linkage->needs_more;
+}
+
 /* The file's value of the word at an address; 0 outside the file's bytes. */
 uint64_t linkage_initial(const struct image *image, uint64_t address);
 
