@@ -265,7 +265,7 @@ static bool build(struct graph_builder *builder, const struct image *image,
   if (!landings_read(builder, image, problem))
     return false;
   end_pass(&trace, builder->graph, "landings_read");
-  sweep(builder, image);
+  sweep(builder);
   end_pass(&trace, builder->graph, "sweep");
   landings_add(builder);
   frame_groups_find(builder);

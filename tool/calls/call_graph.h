@@ -298,13 +298,13 @@ struct parts graph_parts(const struct graph_builder *builder);
 /* Divides the code into functions. */
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
-/* Reads the unwinder's tables of landing pads. */
+/* Reads the unwinder's tables: landing pads, and the functions that are parts. */
 bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem);
 /* The pointers where an exception may lead to; NULL of all other addresses. */
 const struct pad_pointers *landings_pad(const struct graph_builder *builder, uint64_t address);
 /* Decodes all functions for their calls, and marks the memory that they refer to. */
-void sweep(struct graph_builder *builder, const struct image *image);
+void sweep(struct graph_builder *builder);
 /* Finds the functions that share a frame. */
 void frame_groups_find(struct graph_builder *builder);
 /* Finds the indirect jumps that go through a table of the compiler's. */

@@ -83,36 +83,56 @@ static void sort_pads(struct graph_builder *builder) {
 
 /* The canonical frame address is at a fixed distance from the stack pointer at the function's
  * start. */
-static struct pad_pointers pointers_of(const struct code_architecture *architecture,
-                                       const struct frame_facts *frame) {
+static void set_pointers(struct graph_builder *builder, size_t number,
+                         const struct frame_facts *frame) {
   enum { OFFSET_MAX = 1 << 24 };
+  const struct code_architecture *architecture = builder->architecture;
   const int64_t offset = (int64_t)architecture->entry_offset - frame->cfa_offset;
   const struct code_place place = {(int32_t)offset, REGION_START};
-  struct pad_pointers pointers = {{.region = REGION_ANYWHERE}, {.region = REGION_ANYWHERE}};
   if (offset > OFFSET_MAX || offset < -OFFSET_MAX)
-    return pointers;
+    return;
   if (frame->cfa_register == architecture->stack_register)
-    pointers.stack = place;
+    builder->pad_pointers[number].stack = place;
   else if (frame->cfa_register == architecture->in_tables[0])
-    pointers.frame = place;
-  return pointers;
+    builder->pad_pointers[number].frame = place;
 }
 
-static void find_pointers(struct graph_builder *builder, const struct section_bytes *frames) {
-  const size_t count = builder->pad_landing_count;
-  const struct frame_facts unknown = {.cfa_register = FRAME_NO_REGISTER};
+/* The stack at a part's start differs from that at a call. */
+static void set_part(struct graph_builder *builder, size_t number,
+                     const struct frame_facts *frame) {
+  builder->graph->functions[number].is_part =
+      frame->cfa_register != FRAME_NO_REGISTER &&
+      (frame->cfa_register != builder->architecture->stack_register ||
+       frame->cfa_offset != builder->architecture->entry_offset);
+}
+
+/* Calls `set` for each of some ascending addresses that unwind tables have a frame of. */
+static void read_frames(struct graph_builder *builder, const struct section_bytes *tables,
+                        const uint64_t *addresses, size_t count,
+                        void (*set)(struct graph_builder *builder, size_t number,
+                                    const struct frame_facts *frame)) {
   struct intern facts = {0};
   uint32_t *numbers = calloc(count + 1, sizeof *numbers);
-  builder->pad_pointers = calloc(count + 1, sizeof *builder->pad_pointers);
-  (void)eh_frame_facts(&facts, numbers, builder->pad_landings, count, NULL, frames->bytes,
-                       frames->size, frames->address);
+  if (count > 0 && tables->size > 0)
+    (void)eh_frame_facts(&facts, numbers, addresses, count, NULL, tables->bytes, tables->size,
+                         tables->address);
   for (size_t i = 0; i < count; i++) {
-    const struct frame_facts frame =
-        numbers[i] == 0 ? unknown : frame_facts_get(&facts, numbers[i]);
-    builder->pad_pointers[i] = pointers_of(builder->architecture, &frame);
+    if (numbers[i] == 0)
+      continue;
+    const struct frame_facts frame = frame_facts_get(&facts, numbers[i]);
+    set(builder, i, &frame);
   }
   intern_free(&facts);
   free(numbers);
+}
+
+static void find_parts(struct graph_builder *builder, const struct section_bytes *tables) {
+  const uint32_t count = builder->graph->function_count;
+  uint64_t *starts = calloc((size_t)count + 1, sizeof *starts);
+  for (uint32_t i = 0; i < count; i++)
+    starts[i] = builder->graph->functions[i].address;
+  read_frames(builder, tables, starts, count, set_part);
+  free(starts);
 }
 
 bool landings_read(struct graph_builder *builder, const struct image *image,
@@ -129,8 +149,10 @@ bool landings_read(struct graph_builder *builder, const struct image *image,
     return problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
                        names[1]);
   sort_pads(builder);
-  if (builder->pad_count > 0)
-    find_pointers(builder, &bytes[0]);
+  builder->pad_pointers = /* REGION_ANYWHERE, unless there is a frame */
+      calloc(builder->pad_landing_count + 1, sizeof *builder->pad_pointers);
+  read_frames(builder, &bytes[0], builder->pad_landings, builder->pad_landing_count, set_pointers);
+  find_parts(builder, &bytes[0]);
   return true;
 }
 

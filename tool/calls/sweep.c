@@ -551,33 +551,6 @@ static void pass_ends(struct sweep *sweep) {
   }
 }
 
-/* The functions whose stack at the start differs from that at a call, by unwind tables. */
-static void find_parts(struct sweep *sweep, const struct image *image) {
-  const struct call_graph *graph = sweep->builder->graph;
-  const struct code_architecture *architecture = sweep->builder->architecture;
-  const struct image_section *section = image_section(image, ".eh_frame");
-  uint64_t *starts = calloc((size_t)graph->function_count + 1, sizeof *starts);
-  uint32_t *numbers = calloc((size_t)graph->function_count + 1, sizeof *numbers);
-  struct intern facts = {0};
-  for (uint32_t i = 0; i < graph->function_count; i++)
-    starts[i] = graph->functions[i].address;
-  if (section != NULL && section->header.sh_type != SHT_NOBITS)
-    (void)eh_frame_facts(&facts, numbers, starts, graph->function_count, NULL,
-                         image->bytes + section->header.sh_offset, section->header.sh_size,
-                         section->header.sh_addr);
-  for (uint32_t i = 0; i < graph->function_count; i++) {
-    if (numbers[i] == 0)
-      continue;
-    const struct frame_facts frame = frame_facts_get(&facts, numbers[i]);
-    graph->functions[i].is_part = frame.cfa_register != FRAME_NO_REGISTER &&
-                                  (frame.cfa_register != architecture->stack_register ||
-                                   frame.cfa_offset != architecture->entry_offset);
-  }
-  intern_free(&facts);
-  free(starts);
-  free(numbers);
-}
-
 /* The value that the code gives to the global pointer; 0 if it gives it several. */
 static void find_global(struct graph_builder *builder) {
   const struct code_architecture *architecture = builder->architecture;
@@ -599,7 +572,7 @@ static void find_global(struct graph_builder *builder) {
     builder->global = 0;
 }
 
-void sweep(struct graph_builder *builder, const struct image *image) {
+void sweep(struct graph_builder *builder) {
   struct call_graph *graph = builder->graph;
   find_global(builder);
   struct sweep sweep = {
@@ -608,7 +581,6 @@ void sweep(struct graph_builder *builder, const struct image *image) {
       .parts = graph_parts(builder),
   };
   builder->unit = unit_open(builder->architecture, &sweep.parts);
-  find_parts(&sweep, image);
   endings_open(&sweep.endings, builder);
   returns_open(&sweep.returns, builder);
   for (uint32_t i = 0; i < graph->function_count; i++)
