@@ -130,7 +130,7 @@ static bool is_open(const struct graph_builder *builder, uint64_t address) {
 bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word) {
   const struct call_graph *graph = builder->graph;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
-  if (word->kind != LINKAGE_SYMBOL || symbol->is_defined || !symbol->is_code)
+  if (word->kind != CODE_RELOCATION_SYMBOL || symbol->is_defined || !symbol->is_code)
     return false;
   const struct area *area = areas_find(&graph->areas, word->address);
   return !word->is_constant || area == NULL || area_is_marked(area, MARK_USED, word->address) ||

@@ -39,7 +39,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
   const enum taken how = at_start ? TAKEN_BY_START : TAKEN_BY_RELOCATION;
   if (area == NULL || area->is_start_table != at_start)
     return;
-  if (word->kind == LINKAGE_ADDRESS || word->kind == LINKAGE_RESOLVER) {
+  if (word->kind == CODE_RELOCATION_ADDRESS || word->kind == CODE_RELOCATION_RESOLVER) {
     if (!graph_take(graph, word->value, how, word->address) && word->value != 0 &&
         areas_are_beyond(&graph->areas, word->value))
       builder->hands_over = word->address;
@@ -51,7 +51,7 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
   if (function != GRAPH_NO_NODE)
     graph->functions[function].is_undecodable = true;
   const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
-  if (word->symbol != 0 && symbol->is_defined && word->kind == LINKAGE_SYMBOL)
+  if (word->symbol != 0 && symbol->is_defined && word->kind == CODE_RELOCATION_SYMBOL)
     graph_take(graph, symbol->address + word->value, how, word->address);
 }
 
@@ -119,7 +119,7 @@ static void mark_functions_within(struct call_graph *graph) {
 /* A word for lazy binding points back to the stub, until the dynamic linker changes it. */
 static bool is_for_calls(const struct call_graph *graph, uint64_t address) {
   const struct linkage_word *word = linkage_find(&graph->linkage, address);
-  return word != NULL && word->kind == LINKAGE_CALL;
+  return word != NULL && word->kind == CODE_RELOCATION_CALL;
 }
 
 /* Data may be instructions that the program makes executable: a call's or a jump's operand is the

@@ -27,9 +27,10 @@ static const struct linkage_word *known_word(const struct value_flow *flow,
   const struct linkage *linkage = &flow->builder->graph->linkage;
   const struct linkage_word *word =
       pointer.kind == CODE_WORD ? linkage_find(linkage, pointer.table) : NULL;
-  const bool is_known = word != NULL && word->is_constant && word->symbol != 0 &&
-                        (word->kind == LINKAGE_SYMBOL || word->kind == LINKAGE_CALL) &&
-                        word->value == 0 && !linkage->symbols[word->symbol].is_defined;
+  const bool is_known =
+      word != NULL && word->is_constant && word->symbol != 0 &&
+      (word->kind == CODE_RELOCATION_SYMBOL || word->kind == CODE_RELOCATION_CALL) &&
+      word->value == 0 && !linkage->symbols[word->symbol].is_defined;
   return is_known ? word : NULL;
 }
 

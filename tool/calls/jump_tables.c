@@ -41,7 +41,7 @@ bool jump_table_entry(const struct call_graph *graph, const struct area *area,
     *target = table.base + number_at(area->bytes + into, table);
   } else {
     const struct linkage_word *word = linkage_find(&graph->linkage, address);
-    if (word == NULL || word->kind != LINKAGE_ADDRESS)
+    if (word == NULL || word->kind != CODE_RELOCATION_ADDRESS)
       return false;
     *target = word->value;
   }

@@ -3,7 +3,6 @@
 
 #include "format/array.h"
 #include "format/search.h"
-#include "tool/code/code.h"
 #include "tool/image/budget.h"
 #include "tool/image/relocations.h"
 
@@ -252,38 +251,21 @@ static void add_word(struct linkage *linkage, struct linkage_word word) {
 
 static bool add_relocation(struct linkage *linkage, const struct code_architecture *architecture,
                            const Elf64_Rela *relocation, struct problem *problem) {
-  struct linkage_word word = {.address = relocation->r_offset,
-                              .value = (uint64_t)relocation->r_addend,
-                              .symbol = ELF64_R_SYM(relocation->r_info)};
-  switch (code_relocation(architecture, ELF64_R_TYPE(relocation->r_info))) {
-  case CODE_RELOCATION_ADDRESS:
-    word.kind = LINKAGE_ADDRESS;
-    break;
-  case CODE_RELOCATION_RESOLVER:
-    word.kind = LINKAGE_RESOLVER;
-    word.is_constant = true;
-    break;
-  case CODE_RELOCATION_CALL:
-    word.kind = LINKAGE_CALL;
-    word.is_constant = true;
-    break;
-  case CODE_RELOCATION_SLOT:
-    word.kind = LINKAGE_SYMBOL;
-    word.is_constant = true;
-    word.value = 0;
-    break;
-  case CODE_RELOCATION_SYMBOL:
-    word.kind = LINKAGE_SYMBOL;
-    break;
-  default: /* of thread-local storage, copied variables and sizes: data */
+  enum code_relocation kind = code_relocation(architecture, ELF64_R_TYPE(relocation->r_info));
+  struct linkage_word word = {
+      .address = relocation->r_offset,
+      .value = kind == CODE_RELOCATION_SLOT ? 0 : (uint64_t)relocation->r_addend,
+      .symbol = ELF64_R_SYM(relocation->r_info),
+      .is_constant = kind != CODE_RELOCATION_ADDRESS && kind != CODE_RELOCATION_SYMBOL};
+  if (kind == CODE_RELOCATION_NONE) /* of thread-local storage, copied variables and sizes */
     return true;
-  }
   if (word.symbol != 0 && word.symbol >= linkage->symbol_count)
     return problem_set(problem, "a relocation for 0x%" PRIx64 " names a symbol that isn't there",
                        relocation->r_offset);
   /* With symbol 0 it is the address itself: of a local definition that kept its kind. */
-  if (word.kind == LINKAGE_SYMBOL && word.symbol == 0)
-    word.kind = LINKAGE_ADDRESS;
+  if (kind == CODE_RELOCATION_SLOT || kind == CODE_RELOCATION_SYMBOL)
+    kind = word.symbol == 0 ? CODE_RELOCATION_ADDRESS : CODE_RELOCATION_SYMBOL;
+  word.kind = (uint8_t)kind;
   add_word(linkage, word);
   return true;
 }
@@ -315,7 +297,7 @@ static void read_relr(struct linkage *linkage, const struct image *image, const 
   for (uint64_t address; relr_next(&reader, &address);)
     add_word(linkage, (struct linkage_word){.address = address,
                                             .value = linkage_initial(image, address),
-                                            .kind = LINKAGE_ADDRESS});
+                                            .kind = CODE_RELOCATION_ADDRESS});
 }
 
 static int compare_words(const void *a, const void *b) {

@@ -9,19 +9,13 @@
 #ifndef STACKPACK_LINKAGE_H
 #define STACKPACK_LINKAGE_H
 
+#include "tool/code/code.h"
 #include "tool/image/image.h"
-
-enum linkage_kind {
-  LINKAGE_ADDRESS,  /* an address in this file */
-  LINKAGE_SYMBOL,   /* the address of a symbol, plus value */
-  LINKAGE_CALL,     /* the same, and code uses it for calls and jumps alone */
-  LINKAGE_RESOLVER, /* the result of the function at that address at start-up */
-};
 
 struct linkage_word {
   uint64_t address, value;
   uint32_t symbol;
-  uint8_t kind;     /* enum linkage_kind */
+  uint8_t kind;     /* enum code_relocation; of a slot, too, CODE_RELOCATION_SYMBOL */
   bool is_constant; /* only the dynamic linker writes such a word: it's in the offset table */
 };
 

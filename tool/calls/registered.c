@@ -171,7 +171,7 @@ static bool note_end(struct call_graph *graph, const struct area *area, uint64_t
   const struct linkage_word *word = linkage_find(&graph->linkage, area->address + into);
   uint64_t value;
   memcpy(&value, area->bytes + into, sizeof value);
-  if (word != NULL && word->kind == LINKAGE_ADDRESS)
+  if (word != NULL && word->kind == CODE_RELOCATION_ADDRESS)
     value = word->value;
   else if (word != NULL)
     return false;

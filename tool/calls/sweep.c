@@ -159,9 +159,10 @@ static bool add_by_slot(struct sweep *sweep, uint64_t at,
   const struct area *area = areas_find(&graph->areas, instruction->target);
   const struct linkage_word *word = linkage_find(&graph->linkage, instruction->target);
   const bool is_constant = area != NULL && area->is_constant && !area->is_code;
-  if (word == NULL || word->kind == LINKAGE_RESOLVER || (!is_constant && !word->is_constant))
+  if (word == NULL || word->kind == CODE_RELOCATION_RESOLVER ||
+      (!is_constant && !word->is_constant))
     return false;
-  if (word->kind == LINKAGE_ADDRESS)
+  if (word->kind == CODE_RELOCATION_ADDRESS)
     add_direct(sweep, at, instruction, word->value);
   else
     add_by_symbol(sweep, at, instruction, word);
