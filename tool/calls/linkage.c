@@ -225,22 +225,14 @@ static bool find_libraries(struct linkage *linkage, const struct image *image,
 
 static bool read_symbols(struct linkage *linkage, const struct image *image, bool may_preempt,
                          struct problem *problem) {
-  for (size_t i = 1; i < image->section_count; i++) {
-    const Elf64_Shdr *header = &image->sections[i].header;
-    if (header->sh_type != SHT_DYNSYM)
-      continue;
-    const uint64_t count = header->sh_size / sizeof(Elf64_Sym);
-    linkage->symbols = calloc(count + 1, sizeof *linkage->symbols);
-    Elf_Data *data = elf_getdata(elf_getscn(image->elf, i), NULL);
-    GElf_Sym symbol;
-    for (uint32_t n = 0; data != NULL && n < count && gelf_getsym(data, (int)n, &symbol) != NULL;
-         n++)
-      linkage->symbols[linkage->symbol_count++] =
-          read_symbol(image, &symbol, header->sh_link, may_preempt);
-    return find_libraries(linkage, image, problem);
-  }
-  linkage->symbols = calloc(1, sizeof *linkage->symbols); /* empty */
-  return true;
+  uint32_t strings = 0;
+  Elf_Data *data = data_of_type(image, SHT_DYNSYM, &strings);
+  const uint64_t count = data == NULL ? 0 : data->d_size / sizeof(Elf64_Sym);
+  GElf_Sym symbol;
+  linkage->symbols = calloc(count + 1, sizeof *linkage->symbols);
+  for (uint32_t n = 0; n < count && gelf_getsym(data, (int)n, &symbol) != NULL; n++)
+    linkage->symbols[linkage->symbol_count++] = read_symbol(image, &symbol, strings, may_preempt);
+  return data == NULL || find_libraries(linkage, image, problem);
 }
 
 /* ---- Words ---- */
