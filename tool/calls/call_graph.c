@@ -190,8 +190,7 @@ static void merge_calls(struct graph_builder *builder) {
   for (uint32_t i = 0; i < graph->call_count; i++)
     if (graph->calls[i].kind != CALL_NONE)
       graph->calls[kept++] = graph->calls[i];
-  if (kept > 0)
-    qsort(graph->calls, kept, sizeof *graph->calls, compare_calls);
+  array_sort(graph->calls, kept, sizeof *graph->calls, compare_calls);
   graph->call_count = 0;
   for (uint32_t i = 0; i < kept; i++)
     if (i == 0 || compare_calls(&graph->calls[i - 1], &graph->calls[i]) != 0)

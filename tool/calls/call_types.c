@@ -100,8 +100,7 @@ static bool read_sections(struct types *types, const struct image *image) {
   if (functions == NULL || !read_pairs(types, image, functions, add_function) ||
       (subtypes != NULL && !read_pairs(types, image, subtypes, add_subtype)))
     return false;
-  if (types->entry_count > 0)
-    qsort(types->entries, types->entry_count, sizeof *types->entries, compare_entries);
+  array_sort(types->entries, types->entry_count, sizeof *types->entries, compare_entries);
   return types->entry_count > 0;
 }
 

@@ -10,7 +10,6 @@
  * function's address counts as taken.
  */
 #include "format/array.h"
-#include "format/bits.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 
@@ -104,9 +103,7 @@ static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
 
 static void take_tables(struct adder *adder) {
   uint64_t done = 0;
-  if (adder->count > 0)
-    qsort(adder->places, adder->count, sizeof *adder->places, bits_compare_words);
-  adder->count = array_unique_words(adder->places, adder->count);
+  adder->count = array_sort_words(adder->places, adder->count);
   for (size_t i = 0; i < adder->count; i++)
     done = take_table(adder, adder->places[i], done);
   adder->count = 0;

@@ -11,7 +11,6 @@
  */
 #include "elf/evidence.h"
 #include "format/array.h"
-#include "format/bits.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
@@ -42,11 +41,10 @@ static void add_symbols(struct starts *starts, const struct image *image) {
 /* Sorts the starts, and keeps each that is in code once. */
 static void sort_starts(struct starts *starts, const struct areas *areas) {
   size_t kept = 0;
-  if (starts->count > 0)
-    qsort(starts->items, starts->count, sizeof *starts->items, bits_compare_words);
+  starts->count = array_sort_words(starts->items, starts->count);
   for (size_t i = 0; i < starts->count; i++) {
     const struct area *area = areas_find(areas, starts->items[i]);
-    if (area != NULL && area->is_code && (kept == 0 || starts->items[kept - 1] != starts->items[i]))
+    if (area != NULL && area->is_code)
       starts->items[kept++] = starts->items[i];
   }
   starts->count = kept;

@@ -74,8 +74,7 @@ static int compare_pads(const void *a, const void *b) {
 static void sort_pads(struct graph_builder *builder) {
   const size_t count = builder->pad_count;
   builder->pad_landings = calloc(count + 1, sizeof *builder->pad_landings);
-  if (count > 0)
-    qsort(builder->pads, count, sizeof *builder->pads, compare_pads);
+  array_sort(builder->pads, count, sizeof *builder->pads, compare_pads);
   for (size_t i = 0; i < count; i++)
     builder->pad_landings[i] = builder->pads[i].landing;
   builder->pad_landing_count = array_sort_words(builder->pad_landings, count);

@@ -13,7 +13,7 @@
 #include "tool/calls/indirect_calls.h"
 #include "tool/calls/jump_tables.h"
 
-#include "format/bits.h"
+#include "format/array.h"
 #include "format/search.h"
 
 #include <stdlib.h>
@@ -237,8 +237,8 @@ static void resolve_group(struct value_flow *flow, uint32_t first) {
 
 void indirect_calls_resolve(struct graph_builder *builder) {
   struct value_flow flow = value_flow_open(builder);
-  if (builder->landing_count > 0)
-    qsort(builder->landings, builder->landing_count, sizeof *builder->landings, bits_compare_words);
+  array_sort(builder->landings, builder->landing_count, sizeof *builder->landings,
+             bits_compare_words);
   for (uint32_t i = 0; i < builder->graph->function_count; i++)
     if (builder->group[i] == i)
       resolve_group(&flow, i);

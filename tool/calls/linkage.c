@@ -328,8 +328,7 @@ static bool read_words(struct linkage *linkage, const struct image *image,
     if (may_relocate(header))
       linkage->unknown = header->sh_addr;
   }
-  if (linkage->word_count > 0)
-    qsort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);
+  array_sort(linkage->words, linkage->word_count, sizeof *linkage->words, compare_words);
   return true;
 }
 
