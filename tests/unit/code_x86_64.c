@@ -283,7 +283,8 @@ TEST(registers_in_a_prefix) {
 
 /* Runs instructions one after another, and gives the operand of the last one, a jump. */
 static struct code_value follow(const uint8_t *bytes, size_t size) {
-  struct code_state state = {0};
+  struct code_slots slots = {.is_fixed = true};
+  struct code_state state = {.slots = &slots};
   struct code_value jump = {0};
   for (size_t at = 0; at < size;) {
     struct code_instruction instruction;

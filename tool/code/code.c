@@ -114,7 +114,7 @@ static void add_place(struct code_slots *slots, struct code_places *places,
 bool code_is_code(const struct code_slots *slots, struct code_value value) {
   const bool is_address =
       value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
-  return is_address && slots != NULL && value.table - slots->start < slots->size;
+  return is_address && value.table - slots->start < slots->size;
 }
 
 bool code_is_made(struct code_value value) {
@@ -134,7 +134,7 @@ struct code_value code_either(const struct code_slots *slots, struct code_value 
 }
 
 void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame) {
-  const uint32_t lost = state->slots != NULL ? state->slots->lost : 0;
+  const uint32_t lost = state->slots->lost;
   const uint32_t computed = registers & ~((uint32_t)1 << result); /* by outlined code */
   for (uint32_t left = registers | lost; left != 0; left &= left - 1) {
     struct code_value *value = &state->registers[__builtin_ctz(left)];
@@ -167,9 +167,9 @@ struct code_value code_sum(const struct code_state *state, uint32_t registers) {
 }
 
 static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
-  if (slots != NULL && code_is_made(value))
+  if (code_is_made(value))
     add_place(slots, &slots->made, place);
-  if (slots != NULL && value.is_stack)
+  if (value.is_stack)
     add_place(slots, &slots->stacks, place);
   if (!code_is_code(slots, value) || slots->count > CODE_SLOTS ||
       find_slot(slots, place, is_at) != NULL)
@@ -191,7 +191,7 @@ void code_store(struct code_state *state, enum code_stack_base base, int32_t off
 
 static struct code_value load(struct code_slots *slots, struct code_place place) {
   struct code_value loaded = {.kind = CODE_UNKNOWN};
-  if (slots == NULL || place.region == REGION_OTHER)
+  if (place.region == REGION_OTHER)
     return loaded;
   const struct code_slot *slot =
       slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place, may_be_at);
@@ -219,7 +219,7 @@ void code_store_anywhere(struct code_state *state, struct code_value value) {
 
 void code_store_elsewhere(struct code_state *state, struct code_value value) {
   struct code_slots *slots = state->slots;
-  if (slots == NULL || slots->has_distant_store || !code_is_made(value))
+  if (slots->has_distant_store || !code_is_made(value))
     return;
   slots->has_distant_store = true;
   slots->has_grown |= slots->has_address;

@@ -266,7 +266,7 @@ struct code_places {
 enum { CODE_SLOTS = 16 };
 struct code_slots {
   uint64_t start, size; /* where the code is */
-  bool is_fixed;        /* at a fixed address, a number may be an address */
+  bool is_fixed;        /* at a fixed address: a number may be an address */
   bool has_grown;       /* there are new ones */
   uint32_t lost;        /* registers that some function changes though calls preserve them */
   bool has_load;        /* something was loaded from the stack */

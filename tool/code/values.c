@@ -22,11 +22,6 @@ static struct code_value address_of(uint64_t address) {
   return (struct code_value){.kind = CODE_ADDRESS, .table = address};
 }
 
-/* Whether numbers in instructions may be addresses. */
-static bool has_numbers(const struct code_state *state) {
-  return state->slots == NULL || state->slots->is_fixed;
-}
-
 /* Of other operands than registers it's unresolved. */
 static struct code_value value_of(const struct code_state *state, uint8_t number) {
   return number < CODE_REGISTERS ? state->registers[number] : unknown;
@@ -98,7 +93,7 @@ static struct code_value entry_of(const struct code_instruction *instruction,
 /* Whether a register has an address elsewhere than on the stack. */
 static bool is_elsewhere(const struct code_state *state, uint8_t number) {
   const struct code_value address = value_of(state, number);
-  return !has_numbers(state) && (address.kind == CODE_ADDRESS || address.kind == CODE_SUM);
+  return !state->slots->is_fixed && (address.kind == CODE_ADDRESS || address.kind == CODE_SUM);
 }
 
 /* Where the memory is: by another register, it may be on the stack. */
@@ -195,7 +190,7 @@ static struct code_value number_in(const struct code_instruction *instruction,
   const bool is_relative = instruction->is_relative && instruction->values.to != VALUE_MEMORY;
   struct code_value number = address_of(number_of(instruction));
   number.is_upper = instruction->parts.part == CODE_UPPER;
-  return is_relative || has_numbers(state) ? number : unknown;
+  return is_relative || state->slots->is_fixed ? number : unknown;
 }
 
 static struct code_value operand_of(const struct code_instruction *instruction,
@@ -241,7 +236,7 @@ static struct code_value sum_of(const struct code_state *state, const struct cod
 static struct code_value plus(struct code_state *state, const struct code_values *values,
                               struct code_value from, uint64_t number) {
   if (from.kind != CODE_ADDRESS)
-    return sum_of(state, values, from, has_numbers(state) ? address_of(number) : unknown, 0);
+    return sum_of(state, values, from, state->slots->is_fixed ? address_of(number) : unknown, 0);
   const struct code_value sum = extend(address_of(from.table + number), values);
   state->made = sum.table;
   return sum;
@@ -380,9 +375,8 @@ static bool points_elsewhere(const struct code_architecture *architecture,
   const bool is_copy = values->operation == VALUE_COPY;
   const bool is_of_others =
       is_copy ? values->first != frame : reads != 0 && (reads >> frame & 1) == 0;
-  const bool has_address = state->slots != NULL && state->slots->has_address;
-  return !is_stack &&
-         ((is_copy && values->first >= CODE_REGISTERS) || (!has_address && is_of_others));
+  return !is_stack && ((is_copy && values->first >= CODE_REGISTERS) ||
+                       (!state->slots->has_address && is_of_others));
 }
 
 /* Whether the result is made of one of the two pointers, or of another address on the stack. */
@@ -407,7 +401,7 @@ static void note_stack_addresses(const struct code_architecture *architecture,
                       state->registers[values->to].is_stack;
   state->registers[stack].is_stack = true;
   state->registers[frame].is_stack |= code_is_on_stack(state, CODE_FRAME_POINTER);
-  if (!is_new || state->slots == NULL || state->slots->has_address)
+  if (!is_new || state->slots->has_address)
     return;
   state->slots->has_address = true;
   state->slots->has_grown |= state->slots->has_distant_store;
