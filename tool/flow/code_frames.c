@@ -71,7 +71,7 @@ struct function {
   struct unit unit;
   struct ending *endings; /* by block */
   struct state jumped;    /* the state at jumps by pointers */
-  bool has_jumped, has_level_jump, has_other_jump;
+  bool has_level_jump, has_other_jump;
   bool is_broken;  /* all its frames stay unknown */
   bool is_unclear; /* its returns prove no depth */
   bool ok;         /* there was memory */
@@ -144,28 +144,23 @@ static struct unit_hooks hooks_of(struct function *function) {
 
 /* ---- Jumps by pointers ---- */
 
-static void note_jump(void *context, const struct unit_step *step, const struct state *before,
-                      const struct state *after, const struct state_uses *uses) {
-  struct function *function = context;
-  (void)before;
-  (void)uses;
-  if (!is_by_pointer(step))
-    return;
-  function->has_level_jump |= state_is_at_start(after);
-  function->has_other_jump |= !state_is_at_start(after);
-  if (function->has_jumped)
-    (void)state_join(&function->jumped, after);
-  else
-    function->jumped = *after;
-  function->has_jumped = true;
+static bool has_jumped(const struct function *function) {
+  return function->has_level_jump || function->has_other_jump;
 }
 
 static void find_jumps(struct function *function) {
   struct unit *unit = &function->unit;
   const struct unit_hooks hooks = hooks_of(function);
-  for (uint32_t i = 0; i < unit->block_count; i++)
-    if (unit->blocks[i].is_reached && is_by_pointer(&unit->steps[unit->blocks[i].end - 1]))
-      unit_visit(unit, &hooks, i, note_jump);
+  for (uint32_t i = 0; i < unit->block_count; i++) {
+    if (!unit->blocks[i].is_reached || !is_by_pointer(&unit->steps[unit->blocks[i].end - 1]))
+      continue;
+    const struct state state = unit_end_state(unit, &hooks, i);
+    if (has_jumped(function))
+      (void)state_join(&function->jumped, &state);
+    else
+      function->jumped = state;
+    *(state_is_at_start(&state) ? &function->has_level_jump : &function->has_other_jump) = true;
+  }
 }
 
 /* Unreachable, these are harmless. */
@@ -211,7 +206,7 @@ static void follow_jumps(struct function *function) {
     const struct state known = function->jumped;
     find_jumps(function);
     struct state same = known;
-    if (!function->has_jumped || (round > 0 && !state_join(&same, &function->jumped)))
+    if (!has_jumped(function) || (round > 0 && !state_join(&same, &function->jumped)))
       return;
     const bool has_entry = enter_jumps(function);
     const bool is_one_depth =
