@@ -39,17 +39,6 @@ static bool is_nowhere(struct code_value pointer) {
   return pointer.kind == CODE_ADDRESS && pointer.table == 0;
 }
 
-static void resolve_word(const struct value_flow *flow, struct call *call,
-                         struct code_value pointer) {
-  const struct linkage_word *word = known_word(flow, pointer);
-  if (word == NULL) {
-    call->kind = CALL_NONE;
-    return;
-  }
-  call->target = graph_symbol(flow->builder->graph, word->symbol);
-  call->kind = CALL_OUTSIDE;
-}
-
 /* The step of a call by a pointer, or NULL. */
 static const struct unit_step *pointer_step(const struct value_flow *flow,
                                             const struct call *call) {
@@ -139,9 +128,14 @@ static void resolve_call(struct value_flow *flow, struct call *call, const struc
                          bool is_open) {
   struct code_state state;
   const struct code_value jump = value_flow_value(flow, step, &state);
-  const bool is_word = known_word(flow, jump) != NULL || is_nowhere(jump);
-  if (is_word && !is_open) {
-    resolve_word(flow, call, jump);
+  const struct linkage_word *word = known_word(flow, jump);
+  if (word != NULL && !is_open) {
+    call->target = graph_symbol(flow->builder->graph, word->symbol);
+    call->kind = CALL_OUTSIDE;
+    return;
+  }
+  if (is_nowhere(jump) && !is_open) {
+    call->kind = CALL_NONE;
     return;
   }
   if (code_is_made(jump) || flow->sums_code || unit_form(flow->unit, step)->parts.distance != 0)
