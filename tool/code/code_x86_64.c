@@ -422,13 +422,22 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
     set_operands(operation, stack);
 }
 
+/* Whether an instruction's result is independent of its register. */
+static bool clears(const struct operation *operation) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  return (raw->mnemonic == ZYDIS_MNEMONIC_XOR || raw->mnemonic == ZYDIS_MNEMONIC_SUB ||
+          raw->mnemonic == ZYDIS_MNEMONIC_SBB) &&
+         register_of(&operation->operands[0]) == register_of(&operation->operands[1]) &&
+         raw->operand_width >= 32;
+}
+
 /* Whether an instruction reads one of the two registers to put it into memory, or to make another
  * value of it. A sum is at a computed distance, and moves between registers are set_move's. */
 static bool hands(const struct operation *operation, int number) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const ZydisDecodedOperand *operands = operation->operands;
   bool is_handed = false;
-  if (!may_name(operation, number))
+  if (!may_name(operation, number) || clears(operation))
     return false;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
@@ -439,12 +448,6 @@ static bool hands(const struct operation *operation, int number) {
   case ZYDIS_MNEMONIC_TEST:
   case ZYDIS_MNEMONIC_POP:
     return false;
-  case ZYDIS_MNEMONIC_XOR:
-  case ZYDIS_MNEMONIC_SUB:
-  case ZYDIS_MNEMONIC_SBB:
-    if (register_of(&operands[0]) == register_of(&operands[1]) && raw->operand_width >= 32)
-      return false; /* the result is independent of the register */
-    break;
   default:
     break;
   }
@@ -549,14 +552,10 @@ static void set_copied_registers(const struct operation *operation, struct code_
  * them. */
 static uint32_t read_to_compute(const struct operation *operation) {
   const ZydisDecodedOperand *operands = operation->operands;
-  const ZydisDecodedInstruction *raw = &operation->raw;
-  const bool is_cleared =
-      (raw->mnemonic == ZYDIS_MNEMONIC_XOR || raw->mnemonic == ZYDIS_MNEMONIC_SBB) &&
-      register_of(&operands[0]) == register_of(&operands[1]) && raw->operand_width >= 32;
   uint32_t reads = 0;
-  if (register_of(&operands[0]) == NONE || !is_written(&operands[0]) || is_cleared)
+  if (register_of(&operands[0]) == NONE || !is_written(&operands[0]) || clears(operation))
     return 0;
-  for (unsigned i = 0; i < raw->operand_count_visible; i++)
+  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++)
     reads |= is_read(&operands[i]) ? bit(register_of(&operands[i])) : 0;
   return reads;
 }
