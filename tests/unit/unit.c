@@ -10,7 +10,7 @@ enum { ADDRESS = 0x401000 };
 
 static struct unit open_unit(uint16_t machine, const char *bytes, size_t size) {
   struct unit unit = unit_open(code_architecture(machine), &(struct parts){.is_fixed = true});
-  ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)bytes, size));
+  unit_add(&unit, ADDRESS, (const uint8_t *)bytes, size);
   return unit;
 }
 
@@ -41,10 +41,12 @@ TEST(a_block_inside_an_instruction) {
   ck_assert_ptr_null(step_at(&unit, 4));
   ck_assert_ptr_null(step_at(&unit, 11));
   ck_assert_ptr_null(unit_step(&unit, ADDRESS - 1));
-  ck_assert(!unit_start(&unit, ADDRESS - 1) && !unit_start(&unit, ADDRESS + 11));
-  ck_assert(unit_start(&unit, ADDRESS + 10) && unit_start(&unit, ADDRESS + 4));
+  unit_start(&unit, ADDRESS - 1);
+  unit_start(&unit, ADDRESS + 11);
+  unit_start(&unit, ADDRESS + 10);
+  unit_start(&unit, ADDRESS + 4);
   ck_assert_uint_eq(unit.step_count, 2 + 6);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 3); /* in the order of decoding */
   ck_assert_uint_eq(step_at(&unit, 0)->block, 0);
   ck_assert_uint_eq(step_at(&unit, 10)->block, 1);
@@ -65,7 +67,7 @@ TEST(blocks_of_jumps) {
                                      "\xff\x25\xf2\xff\xff\xff"); /* 14: jmp *6(.) */
   static const uint32_t starts[] = {0, 2, 5, 7};
   unit_start_targets(&unit);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 4);
   for (uint32_t i = 0; i < 4; i++)
     ck_assert_uint_eq(unit.steps[unit.blocks[i].first].address, ADDRESS + starts[i]);
@@ -78,14 +80,14 @@ TEST(blocks_of_jumps) {
 TEST(blocks_of_several_ranges) {
   static const char code[] = CALL_AWAY RETURN, more[] = POP RETURN;
   struct unit unit = OPEN(EM_X86_64, CALL_AWAY);
-  ck_assert(unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)more, 2));
+  unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)more, 2);
   ck_assert(step_at(&unit, 0x100)->is_start && !step_at(&unit, 0x100)->is_after_call);
   ck_assert_uint_eq(step_at(&unit, 0x101)->kind, CODE_RETURN);
   ck_assert_ptr_null(step_at(&unit, 0x102));
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 2);
   unit_clear(&unit);
-  ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)code, sizeof code - 1));
+  unit_add(&unit, ADDRESS, (const uint8_t *)code, sizeof code - 1);
   ck_assert_uint_eq(unit.step_count, 2);
   ck_assert(step_at(&unit, 5)->is_after_call && !step_at(&unit, 5)->is_start);
   unit_close(&unit);
@@ -95,17 +97,10 @@ TEST(blocks_of_several_ranges) {
 TEST(a_range_after_a_cleared_one) {
   struct unit unit = OPEN(EM_X86_64, PUSH POP RETURN);
   unit_clear(&unit);
-  ck_assert(unit_add(&unit, ADDRESS, (const uint8_t *)RETURN, 1));
-  ck_assert(unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)POP RETURN, 2));
+  unit_add(&unit, ADDRESS, (const uint8_t *)RETURN, 1);
+  unit_add(&unit, ADDRESS + 0x100, (const uint8_t *)POP RETURN, 2);
   ck_assert_uint_eq(unit.step_count, 3);
   ck_assert_uint_eq(step_at(&unit, 0x100)->address, ADDRESS + 0x100);
-  unit_close(&unit);
-}
-
-TEST(a_unit_has_a_largest_size) {
-  struct unit unit = unit_open(code_architecture(EM_X86_64), &(struct parts){0});
-  ck_assert(!unit_cover(&unit, ADDRESS, NULL, 1u << 31));
-  ck_assert_uint_eq(unit.range_count, 0);
   unit_close(&unit);
 }
 
@@ -113,7 +108,7 @@ TEST(a_unit_has_a_largest_size) {
 TEST(invalid_instructions_end_blocks) {
   struct unit unit = OPEN(EM_X86_64, "\x06" POP RETURN);
   ck_assert_uint_eq(step_at(&unit, 0)->kind, CODE_INVALID);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 2);
   unit_close(&unit);
 }
@@ -123,7 +118,7 @@ TEST(invalid_instructions_end_blocks) {
 TEST(blocks_are_entered_at_their_start) {
   struct unit unit = OPEN(EM_X86_64, PUSH POP RETURN);
   const struct state start = state_at_start(unit.architecture);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert(!unit_enter(&unit, ADDRESS + 1, &start, false));
   ck_assert(!unit_enter(&unit, ADDRESS + 3, &start, false));
   ck_assert(!unit.blocks[0].is_reached);
@@ -143,7 +138,7 @@ struct entered {
 static struct entered enter_two(uint16_t machine, const struct state *first, bool is_first_guessed,
                                 const struct state *second, bool is_second_guessed) {
   struct unit unit = machine == EM_X86_64 ? OPEN(machine, RETURN) : OPEN(machine, ARM_RETURN);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert(unit_enter(&unit, ADDRESS, first, is_first_guessed));
   ck_assert(unit_enter(&unit, ADDRESS, second, is_second_guessed));
   const struct entered entered = {unit_state(&unit, &unit.blocks[0]), unit.blocks[0].is_guessed};
@@ -229,8 +224,8 @@ TEST(calls_that_may_return_come_last) {
   const struct unit_hooks hooks = {.context = &run, .leave = leave, .guess = guess};
   struct unit unit = OPEN(EM_X86_64, PUSH CALL_AWAY POP RETURN);
   const struct state start = state_at_start(unit.architecture);
-  ck_assert(unit_start(&unit, ADDRESS + 6));
-  ck_assert(unit_make_blocks(&unit));
+  unit_start(&unit, ADDRESS + 6);
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 2);
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
   unit_run(&unit, &hooks);
@@ -254,7 +249,7 @@ TEST(runs_that_meet) {
   const struct state start = state_at_start(unit.architecture);
   unit_start_targets(&unit);
   ck_assert(unit_ends_block(&unit, 1) && unit_ends_block(&unit, 3));
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert_uint_eq(unit.block_count, 4);
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
   ck_assert(unit_enter(&unit, ADDRESS + 6, &start, false));
@@ -270,7 +265,7 @@ TEST(copies_of_the_link_register) {
   struct unit unit = OPEN(EM_AARCH64, LINK_TO_X9 CHANGE_X9 LINK_FROM_X9 ARM_RETURN);
   const struct state start = state_at_start(unit.architecture);
   ck_assert(step_at(&unit, 4)->is_idle);
-  ck_assert(unit_make_blocks(&unit));
+  unit_make_blocks(&unit);
   ck_assert(unit_enter(&unit, ADDRESS, &start, false));
   unit_run(&unit, &hooks);
   const struct state end = unit_end_state(&unit, &hooks, 0);

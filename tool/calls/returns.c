@@ -37,18 +37,19 @@ static void add_finding(struct returns *returns, uint64_t at, enum finding kind)
 
 static void wait_for(struct returns *returns, uint32_t function) {
   struct returns_verdict *verdict = &returns->verdicts[function];
-  if (verdict->times > 0 && verdict->times <= TIMES_MAX && !verdict->is_waiting)
-    verdict->is_waiting = waiting_add(&returns->waiting, function);
+  if (verdict->times == 0 || verdict->times > TIMES_MAX || verdict->is_waiting)
+    return;
+  waiting_add(&returns->waiting, function);
+  verdict->is_waiting = true;
 }
 
 /* Another function may go to an address with a state. After many changes, nothing is known there,
  * so that there are few more. */
 static void enter(struct returns *returns, uint64_t address, const struct state *state) {
   const uint32_t function = call_graph_function(returns->builder->graph, address);
-  const uint32_t number =
-      function == GRAPH_NO_NODE ? INTERN_FAILED : intern_add(&returns->numbers, &address, 1);
-  if (number == INTERN_FAILED)
+  if (function == GRAPH_NO_NODE)
     return;
+  const uint32_t number = intern_add(&returns->numbers, &address, 1);
   if (number < returns->entry_count) {
     struct returns_entry *entry = &returns->entries[number];
     if (!state_join(&entry->state, state))
@@ -58,8 +59,8 @@ static void enter(struct returns *returns, uint64_t address, const struct state 
   } else {
     struct returns_verdict *verdict = &returns->verdicts[function];
     const struct returns_entry entry = {address, *state, 0, verdict->first_entry};
-    if (ARRAY_ADD(returns->entries, returns->entry_count, returns->entry_capacity, entry))
-      verdict->first_entry = (uint32_t)returns->entry_count;
+    (void)ARRAY_ADD(returns->entries, returns->entry_count, returns->entry_capacity, entry);
+    verdict->first_entry = (uint32_t)returns->entry_count;
   }
   wait_for(returns, function);
 }
@@ -323,9 +324,8 @@ static void enter_unseen(struct returns *returns) {
   struct unit *unit = returns->unit;
   const struct unit_hooks hooks = hooks_of(returns);
   struct state known = unseen_state(returns);
-  if (!array_make_room((void **)&returns->is_unseen, &returns->unseen_capacity, unit->block_count,
-                       sizeof *returns->is_unseen))
-    return;
+  array_make_room((void **)&returns->is_unseen, &returns->unseen_capacity, unit->block_count,
+                  sizeof *returns->is_unseen);
   memset(returns->is_unseen, 0, unit->block_count);
   for (bool changes = true; changes;) {
     for (uint32_t i = 0; i < unit->block_count; i++) {
@@ -478,7 +478,7 @@ static void open_function(struct returns *returns, uint32_t function) {
 
 void returns_begin(struct returns *returns, uint32_t function) {
   open_function(returns, function);
-  (void)unit_cover(returns->unit, returns->start, code_of(returns), returns->size);
+  unit_cover(returns->unit, returns->start, code_of(returns), returns->size);
 }
 
 /* Starts blocks where control may come from elsewhere. */
@@ -489,10 +489,10 @@ static void start_entries(struct returns *returns) {
            search_words_below(builder->pad_landings, builder->pad_landing_count, returns->start);
        i < builder->pad_landing_count && builder->pad_landings[i] - returns->start < returns->size;
        i++)
-    (void)unit_start(unit, builder->pad_landings[i]);
+    unit_start(unit, builder->pad_landings[i]);
   for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
        i = returns->entries[i - 1].next)
-    (void)unit_start(unit, returns->entries[i - 1].address);
+    unit_start(unit, returns->entries[i - 1].address);
 }
 
 /* Starts blocks at the targets of calls within the function, and after each call that has a landing pad,
@@ -504,11 +504,11 @@ static void start_at_calls(struct returns *returns) {
     if (call.kind != CODE_CALL)
       continue;
     if (is_inside(returns, &call))
-      (void)unit_start(unit, call.target);
+      unit_start(unit, call.target);
     const struct unit_step *next = after_call(unit, &call);
     if (next == NULL || next->is_start || is_inside(returns, &call) ||
         pad_of(returns->builder, call.address) != NULL)
-      (void)unit_start(unit, unit_after(&call));
+      unit_start(unit, unit_after(&call));
   }
 }
 
@@ -572,8 +572,7 @@ void returns_follow(struct returns *returns) {
   struct returns_verdict *verdict = &returns->verdicts[returns->function];
   verdict->times++;
   start_blocks(returns);
-  if (!unit_make_blocks(returns->unit))
-    return;
+  unit_make_blocks(returns->unit);
   enter_function(returns);
   if (verdict->times > TIMES_MAX)
     give_up(returns);
@@ -592,8 +591,8 @@ static void follow_waiting(struct returns *returns) {
     const uint32_t function = waiting_take(&returns->waiting);
     returns->verdicts[function].is_waiting = false;
     open_function(returns, function);
-    if (unit_add(returns->unit, returns->start, code_of(returns), returns->size))
-      returns_follow(returns);
+    unit_add(returns->unit, returns->start, code_of(returns), returns->size);
+    returns_follow(returns);
   }
 }
 

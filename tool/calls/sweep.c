@@ -467,8 +467,7 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
     area_mark(area, MARK_INSTRUCTION, at); /* an invalid one, too: each place has one step */
     add_instruction(sweep, at, instruction, course);
     instruction->address = at;
-    if (!unit_put(sweep->returns.unit))
-      return true;
+    unit_put(sweep->returns.unit);
     at += instruction->length;
   }
   if (has_parts)

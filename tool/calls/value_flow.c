@@ -100,8 +100,8 @@ static void add_function(struct value_flow *flow, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   const struct area *area = areas_find(&graph->areas, function->address);
   if (!function->is_undecodable)
-    (void)unit_add(flow->unit, function->address, area->bytes + (function->address - area->address),
-                   function->size);
+    unit_add(flow->unit, function->address, area->bytes + (function->address - area->address),
+             function->size);
 }
 
 void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
@@ -189,7 +189,7 @@ static void start_blocks(struct value_flow *flow) {
 
 static void make_blocks(struct value_flow *flow) {
   start_blocks(flow);
-  (void)unit_make_blocks(flow->unit);
+  unit_make_blocks(flow->unit);
   const size_t count = flow->unit->block_count;
   array_make_room((void **)&flow->blocks, &flow->blocks_capacity, count, sizeof *flow->blocks);
   memset(flow->blocks, 0, count * sizeof *flow->blocks);

@@ -96,15 +96,13 @@ static bool is_form(const struct decoder *decoder, uint32_t number, union form f
 
 /* Most are among the last ones, where a weak hash finds them sooner than the set does. */
 uint32_t decoder_form(struct decoder *decoder, const struct code_instruction *instruction) {
-  uint32_t none = UINT32_MAX;
   if (instruction->form != 0) {
     /* cppcheck-suppress assertWithSideEffect - it has none */
     assert(is_form(decoder, instruction->form - 1, form_of(instruction)));
     return instruction->form - 1;
   }
   const union form form = form_of(instruction);
-  uint32_t *recent =
-      decoder->memory == NULL ? &none : &decoder->memory->recent[weak_hash(&form.instruction)];
+  uint32_t *recent = &decoder->memory->recent[weak_hash(&form.instruction)];
   if (!is_form(decoder, *recent, form))
     *recent = intern_add(&decoder->forms, form.words, FORM_WORDS);
   return *recent;
@@ -114,8 +112,7 @@ void decoder_trim(struct decoder *decoder) {
   if (decoder->forms.count <= FORMS_KEPT)
     return;
   intern_free(&decoder->forms);
-  if (decoder->memory != NULL)
-    memset(decoder->memory, 0, sizeof *decoder->memory);
+  memset(decoder->memory, 0, sizeof *decoder->memory);
 }
 
 /* ---- Memory ---- */
@@ -167,8 +164,6 @@ static void remember(struct decoder *decoder, uint64_t word, uint64_t address,
   const uint64_t bytes = first_bytes(word, instruction->length);
   struct memory *memory = memory_of(decoder->memory, bytes);
   const uint32_t form = decoder_form(decoder, instruction);
-  if (form == INTERN_FAILED)
-    return;
   instruction->form = form + 1;
   *length_after(decoder->memory, word) = instruction->length;
   *memory =
@@ -181,7 +176,7 @@ static void remember(struct decoder *decoder, uint64_t word, uint64_t address,
 
 void decoder_read(struct decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
                   struct code_instruction *instruction) {
-  const bool may_remember = decoder->memory != NULL && size >= sizeof(uint64_t);
+  const bool may_remember = size >= sizeof(uint64_t);
   uint64_t word = 0;
   if (may_remember)
     memcpy(&word, bytes, sizeof word);

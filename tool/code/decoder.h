@@ -14,11 +14,10 @@
 
 struct decoder {
   const struct code_architecture *architecture;
-  struct intern forms;           /* all that were met */
-  struct decoder_memory *memory; /* NULL: each instruction is decoded */
+  struct intern forms; /* all that were met */
+  struct decoder_memory *memory;
 };
 
-/* Without memory to remember instructions, it decodes each. */
 struct decoder decoder_open(const struct code_architecture *architecture);
 void decoder_close(struct decoder *decoder);
 
@@ -26,8 +25,8 @@ void decoder_close(struct decoder *decoder);
 void decoder_read(struct decoder *decoder, const uint8_t *bytes, size_t size, uint64_t address,
                   struct code_instruction *instruction);
 
-/* The number of an instruction's form; UINT32_MAX if memory runs out. Whoever has changed the
- * instruction since it was read has set its `form` to 0. */
+/* The number of an instruction's form. Whoever has changed the instruction since it was read has set
+ * its `form` to 0. */
 uint32_t decoder_form(struct decoder *decoder, const struct code_instruction *instruction);
 
 /* The form of a number; valid until another one is kept. */

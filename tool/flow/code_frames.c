@@ -74,7 +74,6 @@ struct function {
   bool has_level_jump, has_other_jump;
   bool is_broken;  /* all its frames stay unknown */
   bool is_unclear; /* its returns prove no depth */
-  bool ok;         /* there was memory */
 };
 
 /* ---- Where control goes ---- */
@@ -391,14 +390,12 @@ static bool find_frame(const struct function *function, const struct state *stat
   return true;
 }
 
-static void tell_record(struct function *function, struct safepoint *record,
+static void tell_record(const struct function *function, struct safepoint *record,
                         const struct frame_facts *facts) {
   struct safepoints *table = function->table;
-  if (safepoints_kind(table, record) != SAFEPOINT_STATEPOINT ||
-      !frames_has_room(&table->frame_machine, function->of->frame_size, facts))
-    return;
-  record->frame = frame_facts_add(&table->frames, facts);
-  function->ok &= record->frame != 0;
+  if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT &&
+      frames_has_room(&table->frame_machine, function->of->frame_size, facts))
+    record->frame = frame_facts_add(&table->frames, facts);
 }
 
 static void tell_step(void *context, const struct unit_step *step, const struct state *before,
@@ -430,14 +427,14 @@ static void visit_all(struct function *function, unit_visitor *visit) {
       unit_visit(&function->unit, &hooks, i, visit);
 }
 
-static bool start_blocks(struct unit *unit) {
+static void start_blocks(struct unit *unit) {
   bool has_jump = false;
   for (uint32_t i = 0; i < unit->step_count; i++)
     has_jump |= is_by_pointer(&unit->steps[i]);
   for (uint32_t i = 0; i < unit->step_count; i++)
     unit->steps[i].is_start |= has_jump && unit->steps[i].is_after_call;
   unit_start_targets(unit);
-  return unit_make_blocks(unit);
+  unit_make_blocks(unit);
 }
 
 static void tell_function(struct function *function, const uint8_t *bytes) {
@@ -445,12 +442,9 @@ static void tell_function(struct function *function, const uint8_t *bytes) {
   const struct state start = state_at_start(unit->architecture);
   const struct unit_hooks hooks = hooks_of(function);
   unit_clear(unit);
-  if (!unit_add(unit, function->address, bytes, function->size) || !start_blocks(unit))
-    return;
+  unit_add(unit, function->address, bytes, function->size);
+  start_blocks(unit);
   function->endings = calloc((size_t)unit->block_count + 1, sizeof *function->endings);
-  function->ok = function->endings != NULL;
-  if (!function->ok)
-    return;
   (void)unit_enter(unit, function->address, &start, false);
   unit_run(unit, &hooks);
   follow_jumps(function);
@@ -485,19 +479,18 @@ static const uint8_t *bytes_of(const struct safepoint_function *function, const 
   return is_whole ? bytes : NULL;
 }
 
-bool code_frames_tell(struct safepoints *table, const struct code *code) {
+void code_frames_tell(struct safepoints *table, const struct code *code) {
   const struct code_architecture *architecture = code_architecture(table->machine);
   if (architecture == NULL || code->machine == NULL)
-    return true;
+    return;
   table->frame_machine = eh_frame_machine(code->machine);
   struct function function = {.code = code,
                               .table = table,
-                              .unit = unit_open(architecture, &(struct parts){.is_fixed = true}),
-                              .ok = true};
+                              .unit = unit_open(architecture, &(struct parts){.is_fixed = true})};
   uint64_t left = 0; /* bytes: a limit for functions that overlap */
   for (unsigned i = 0; i < code->count; i++)
     left += code->parts[i].size;
-  for (uint32_t i = 0; function.ok && i < table->function_count; i++) {
+  for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *of = &table->functions[i];
     const uint8_t *bytes = bytes_of(of, code);
     const uint64_t size = of->end - of->address;
@@ -510,10 +503,8 @@ bool code_frames_tell(struct safepoints *table, const struct code *code) {
                                  .of = of,
                                  .address = of->address,
                                  .size = size,
-                                 .unit = function.unit,
-                                 .ok = true};
+                                 .unit = function.unit};
     tell_function(&function, bytes);
   }
   unit_close(&function.unit);
-  return function.ok;
 }

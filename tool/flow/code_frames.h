@@ -6,7 +6,7 @@
 #include "format/safepoints.h"
 
 /* Adds to the records of a finished table the ends of their frames, and the places of the callers'
- * registers, where unwind tables lack them and the code proves them. False if memory runs out. */
-bool code_frames_tell(struct safepoints *table, const struct code *code);
+ * registers, where unwind tables lack them and the code proves them. */
+void code_frames_tell(struct safepoints *table, const struct code *code);
 
 #endif

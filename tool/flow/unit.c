@@ -60,7 +60,7 @@ struct code_instruction unit_instruction(const struct unit *unit, const struct u
 }
 
 /* Adds the next step to a range. */
-static bool put(struct unit *unit, const struct unit_range *range) {
+static void put(struct unit *unit, const struct unit_range *range) {
   const struct code_instruction *next = &unit->next;
   const struct unit_step *last = unit->step_count > 0 ? &unit->steps[unit->step_count - 1] : NULL;
   const bool goes_on = last != NULL && unit_after(last) == next->address;
@@ -76,17 +76,14 @@ static bool put(struct unit *unit, const struct unit_range *range) {
   if (unit->note != NULL)
     unit->note(unit->note_context, next);
   step.form = decoder_form(&unit->decoder, next);
-  if (step.form == INTERN_FAILED ||
-      !ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step))
-    return false;
+  (void)ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step);
   *place_of(unit, range, step.address) = unit->step_count;
-  return true;
 }
 
-bool unit_put(struct unit *unit) { return put(unit, &unit->ranges[unit->range_count - 1]); }
+void unit_put(struct unit *unit) { put(unit, &unit->ranges[unit->range_count - 1]); }
 
 /* Decodes from an address to the next decoded instruction, or to the range's end. */
-static bool decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
+static void decode(struct unit *unit, const struct unit_range *range, uint64_t at) {
   const uint64_t end = range->start + range->size;
   struct parts parts = unit->parts;
   struct code_instruction *instruction = &unit->next;
@@ -96,40 +93,37 @@ static bool decode(struct unit *unit, const struct unit_range *range, uint64_t a
       (void)parts_follow(&parts, instruction, NULL, NULL);
     assert(instruction->length > 0); /* so that decoding ends */
     next = at + instruction->length;
-    if (!put(unit, range))
-      return false;
+    put(unit, range);
   }
   if (at < end) /* it meets what was decoded before */
     unit_step(unit, at)->is_start = true;
-  return true;
 }
 
-bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
+void unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
   const struct unit_range range = {address, size, bytes, unit->at_count};
   assert(unit->range_count == 0 || unit->ranges[unit->range_count - 1].start < address);
-  if (size >= SIZE_LIMIT || unit->at_count + size >= SIZE_LIMIT ||
-      !array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
-                       sizeof *unit->step_at) ||
-      !ARRAY_ADD(unit->ranges, unit->range_count, unit->range_capacity, range))
-    return false;
+  assert(size < SIZE_LIMIT && unit->at_count + size < SIZE_LIMIT);
+  array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
+                  sizeof *unit->step_at);
+  (void)ARRAY_ADD(unit->ranges, unit->range_count, unit->range_capacity, range);
   memset(unit->step_at + range.at, 0, size * sizeof *unit->step_at);
   unit->at_count += size;
-  return true;
 }
 
-bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
-  return unit_cover(unit, address, bytes, size) &&
-         decode(unit, &unit->ranges[unit->range_count - 1], address);
+void unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  unit_cover(unit, address, bytes, size);
+  decode(unit, &unit->ranges[unit->range_count - 1], address);
 }
 
 /* ---- Blocks ---- */
 
-bool unit_start(struct unit *unit, uint64_t address) {
+void unit_start(struct unit *unit, uint64_t address) {
   const struct unit_range *range = unit_range(unit, address);
-  if (range == NULL || (*place_of(unit, range, address) == 0 && !decode(unit, range, address)))
-    return false;
+  if (range == NULL)
+    return;
+  if (*place_of(unit, range, address) == 0)
+    decode(unit, range, address);
   unit_step(unit, address)->is_start = true;
-  return true;
 }
 
 /* Whether another instruction than the next one in memory follows in the order of steps, or none. */
@@ -152,7 +146,7 @@ void unit_start_targets(struct unit *unit) {
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
     const struct unit_step step = unit->steps[i];
     if (code_jumps(step.kind) && step.target_kind == CODE_DIRECT)
-      (void)unit_start(unit, step.target);
+      unit_start(unit, step.target);
     struct unit_step *next = ends_run(unit, i) && unit_falls_through(unit, &step)
                                  ? unit_step(unit, unit_after(&step))
                                  : NULL;
@@ -161,7 +155,7 @@ void unit_start_targets(struct unit *unit) {
   }
 }
 
-bool unit_make_blocks(struct unit *unit) {
+void unit_make_blocks(struct unit *unit) {
   unit->block_count = 0;
   intern_clear(&unit->states);
   unit->waiting.count = unit->guesses.count = 0;
@@ -169,14 +163,12 @@ bool unit_make_blocks(struct unit *unit) {
     if (!unit_ends_block(unit, i))
       continue;
     const struct unit_block block = {.first = first, .end = i + 1};
-    if (!ARRAY_ADD(unit->blocks, unit->block_count, unit->block_capacity, block))
-      return false;
+    (void)ARRAY_ADD(unit->blocks, unit->block_count, unit->block_capacity, block);
     first = i + 1;
   }
   for (uint32_t i = 0; i < unit->block_count; i++)
     for (uint32_t k = unit->blocks[i].first; k < unit->blocks[i].end; k++)
       unit->steps[k].block = i;
-  return true;
 }
 
 bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds) {
@@ -191,7 +183,7 @@ bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsi
 void unit_wait_for(struct unit *unit, uint32_t block) {
   assert(block < unit->block_count);
   if (!unit->blocks[block].is_waiting)
-    (void)waiting_add(&unit->waiting, block);
+    waiting_add(&unit->waiting, block);
   unit->blocks[block].is_waiting = true;
 }
 
@@ -224,10 +216,7 @@ struct state unit_state(const struct unit *unit, const struct unit_block *block)
 static void set_state(struct unit *unit, uint32_t number, const struct state *state) {
   uint64_t words[STATE_WORDS];
   memcpy(words, state, sizeof words);
-  const uint32_t added = intern_add(&unit->states, words, STATE_WORDS);
-  if (added == INTERN_FAILED)
-    return;
-  unit->blocks[number].state = added;
+  unit->blocks[number].state = intern_add(&unit->states, words, STATE_WORDS);
   unit->blocks[number].is_reached = true;
   unit_wait_for(unit, number);
 }
@@ -268,7 +257,7 @@ void unit_go_on(struct unit *unit, const struct unit_step *step, const struct st
 }
 
 void unit_guess(struct unit *unit, const struct unit_step *step) {
-  (void)waiting_add(&unit->guesses, step->block);
+  waiting_add(&unit->guesses, step->block);
 }
 
 static const struct unit_step *follow(struct unit *unit, const struct unit_hooks *hooks,

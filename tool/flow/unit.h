@@ -92,14 +92,13 @@ void unit_close(struct unit *unit);
 /* Takes all code out again. The decoder's forms stay, unless they are many. */
 void unit_clear(struct unit *unit);
 
-/* Adds bytes[0..size), which the caller keeps, after all ranges before. False if memory runs out, or
- * beyond 2 GB. */
-bool unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
+/* Adds bytes[0..size), which the caller keeps, after all ranges before: less than 2 GB of all. */
+void unit_add(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
 
 /* The same, but the caller decodes: into `next`; unit_put then adds it to the unit, at its
- * address in the last range. False if memory runs out. */
-bool unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
-bool unit_put(struct unit *unit);
+ * address in the last range. */
+void unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size);
+void unit_put(struct unit *unit);
 
 /* The range that has an address, or NULL: ranges are in the order of their addresses. */
 const struct unit_range *unit_range(const struct unit *unit, uint64_t address);
@@ -116,8 +115,8 @@ static inline const struct code_instruction *unit_form(const struct unit *unit,
 struct code_instruction unit_instruction(const struct unit *unit, const struct unit_step *step);
 
 /* Starts a block at an address, and decodes from there on if the address is inside an instruction.
- * False if it is outside all ranges, or if memory runs out. */
-bool unit_start(struct unit *unit, uint64_t address);
+ * Nothing happens outside all ranges. */
+void unit_start(struct unit *unit, uint64_t address);
 
 /* Whether control may go on after a step: also after a trap for debuggers. */
 bool unit_falls_through(const struct unit *unit, const struct unit_step *step);
@@ -131,8 +130,8 @@ void unit_start_targets(struct unit *unit);
  * steps. */
 bool unit_ends_block(const struct unit *unit, uint32_t step);
 
-/* Makes the blocks, all of them unreached. False if memory runs out. */
-bool unit_make_blocks(struct unit *unit);
+/* Makes the blocks, all of them unreached. */
+void unit_make_blocks(struct unit *unit);
 
 /* Whether a block's instructions are of some kinds only: 1 << enum code_kind. */
 bool unit_has_only(const struct unit *unit, const struct unit_block *block, unsigned kinds);

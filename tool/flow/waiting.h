@@ -27,14 +27,12 @@ static inline void waiting_swap(struct waiting *waiting, size_t a, size_t b) {
   waiting->items[b] = item;
 }
 
-/* The caller adds each number once. False if memory runs out. */
-static inline bool waiting_add(struct waiting *waiting, uint32_t number) {
-  if (!ARRAY_ADD(waiting->items, waiting->count, waiting->capacity, number))
-    return false;
+/* The caller adds each number once. */
+static inline void waiting_add(struct waiting *waiting, uint32_t number) {
+  (void)ARRAY_ADD(waiting->items, waiting->count, waiting->capacity, number);
   for (size_t i = waiting->count - 1; i > 0 && waiting->items[i] < waiting->items[(i - 1) / 2];
        i = (i - 1) / 2)
     waiting_swap(waiting, i, (i - 1) / 2);
-  return true;
 }
 
 /* Takes out the lowest number; the worklist must have one. */

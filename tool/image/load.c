@@ -205,13 +205,13 @@ static bool load_raw(const struct image *image, const struct load_options *optio
     return problem_set(problem, "an object file: link it first");
   table->machine = image->header.e_machine;
   table->code_end = elf_image_code_end(&image->elf_image);
-  const bool ok =
-      evidence_find(&evidence, &image->elf_image) && take_ids(&evidence.ids, options) &&
-      read_records(image, options, &evidence, loaded, problem) &&
-      evidence_finish(&evidence, table, &loaded->entries) &&
-      (image->is_laid_out || code_frames_tell(table, &evidence.code)) &&
-      (options->global_roots == NULL ||
-       global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem));
+  bool ok = evidence_find(&evidence, &image->elf_image) && take_ids(&evidence.ids, options) &&
+            read_records(image, options, &evidence, loaded, problem) &&
+            evidence_finish(&evidence, table, &loaded->entries);
+  if (ok && !image->is_laid_out)
+    code_frames_tell(table, &evidence.code);
+  if (ok && options->global_roots != NULL)
+    ok = global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem);
   evidence_free(&evidence);
   return ok;
 }
