@@ -334,7 +334,7 @@ static void follow_copy(const struct value_flow *flow, const struct unit_step *s
   const uint8_t *arguments = flow->builder->architecture->arguments;
   if (step->kind == CODE_CALL && state->registers[arguments[0]].is_stack &&
       state->registers[arguments[1]].is_stack && calls_copy(flow, step->address))
-    code_store_anywhere(state, code_load_anywhere(state));
+    code_copy_anywhere(state);
 }
 
 static struct code_value follow_step(const struct value_flow *flow, const struct unit_step *step,

@@ -289,42 +289,14 @@ struct code_state {
   struct code_slots *slots;
 };
 
-/* Whether a value is an address of code, possibly a part of a sum. */
-bool code_is_code(const struct code_slots *slots, struct code_value value);
 /* Whether a value may have been computed by an instruction: sums, targets and short entries always
  * were. */
 bool code_is_made(struct code_value value);
-/* The sum of an address, or of one of several, and something else. */
-struct code_value code_sum_of(struct code_value address);
-/* The sum that an instruction may make of an address of code in one of the registers (a bit each),
- * or CODE_UNKNOWN. */
-struct code_value code_sum(const struct code_state *state, uint32_t registers);
 /* One of two values. An address of code is kept: something may be added to it. */
 struct code_value code_either(const struct code_slots *slots, struct code_value a,
                               struct code_value b);
-/* A call may change registers (a bit each), or preserve them; so it is with those that some function
- * loses. `result`, the one for its result, then has another value, possibly a computed one. */
-void code_call(struct code_state *state, uint32_t registers, unsigned result, unsigned frame);
-/* Moves the two pointers as an instruction does. `points_elsewhere`: a new frame pointer points
- * elsewhere than to the stack. */
-void code_move_pointers(struct code_state *state, const struct code_stack *stack,
-                        bool points_elsewhere);
-/* The place at a distance from one of the two, or at a fixed address (CODE_NO_BASE). */
-struct code_place code_place_at(const struct code_state *state, enum code_stack_base base,
-                                int32_t offset);
-/* Whether one of the two, the base, points to the stack. */
-bool code_is_on_stack(const struct code_state *state, enum code_stack_base base);
-/* Stores a value in such a place, the start of a word; and loads from there. */
-void code_store(struct code_state *state, enum code_stack_base base, int32_t offset,
-                struct code_value value);
-struct code_value code_load(const struct code_state *state, enum code_stack_base base,
-                            int32_t offset);
-/* The same at an unresolved distance. */
-void code_store_anywhere(struct code_state *state, struct code_value value);
-/* A register is stored where another one points to: on the stack, too, if that may be its
- * address. */
-void code_store_elsewhere(struct code_state *state, struct code_value value);
-struct code_value code_load_anywhere(const struct code_state *state);
+/* Values are copied from anywhere on the stack to anywhere there. */
+void code_copy_anywhere(struct code_state *state);
 
 struct code_architecture;
 /* Changes the state as a decoded instruction does, which may lack its reference and constants. Of a

@@ -18,6 +18,222 @@ enum { WORD = 8, HALF = 4 }; /* bytes: a register, and the part whose change cle
 
 static const struct code_value unknown = {.kind = CODE_UNKNOWN};
 
+/* ---- Places ---- */
+
+static bool is_at(struct code_place a, struct code_place b) {
+  return a.region == b.region && a.offset == b.offset;
+}
+
+static struct code_place moved(struct code_place place, int64_t distance) {
+  enum { OFFSET_MAX = (1 << 28) - 1 }; /* with the region, in 32 bits */
+  const int64_t offset = place.offset + distance;
+  if (place.region == REGION_ANYWHERE || place.region == REGION_OTHER)
+    return place;
+  if (offset > OFFSET_MAX || offset < -OFFSET_MAX)
+    return (struct code_place){.region = REGION_ANYWHERE};
+  place.offset = (int32_t)offset;
+  return place;
+}
+
+/* A pointer that the stack pointer may become. */
+static struct code_place on_stack(struct code_place place) {
+  const bool is_resolved = place.region == REGION_START || place.region == REGION_LATER;
+  return is_resolved ? place : (struct code_place){.region = REGION_ANYWHERE};
+}
+
+/* Moves the two pointers as an instruction does. `points_elsewhere`: a new frame pointer points
+ * elsewhere than to the stack. */
+static void move_pointers(struct code_state *state, const struct code_stack *stack,
+                          bool points_elsewhere) {
+  const struct code_place before = state->stack;
+  if (stack->copy == CODE_FRAME_POINTER)
+    state->stack = on_stack(moved(state->frame, stack->copy_offset));
+  else if (stack->growth == CODE_STACK_LOST)
+    state->stack = (struct code_place){.region = before.region == REGION_START ? REGION_LATER
+                                                                               : REGION_ANYWHERE};
+  else
+    state->stack = moved(state->stack, -(int64_t)stack->growth);
+  if (stack->copy == CODE_STACK_POINTER)
+    state->frame = moved(before, stack->copy_offset);
+  else if (stack->loses_frame)
+    state->frame = (struct code_place){.region = points_elsewhere ? REGION_OTHER : REGION_FRAME};
+}
+
+/* The place at a distance from one of the two, or at a fixed address (CODE_NO_BASE). */
+static struct code_place place_at(const struct code_state *state, enum code_stack_base base,
+                                  int32_t offset) {
+  return base == CODE_NO_BASE         ? (struct code_place){offset, REGION_FIXED}
+         : base == CODE_STACK_POINTER ? moved(state->stack, offset)
+                                      : moved(state->frame, offset);
+}
+
+/* Whether one of the two, the base, points to the stack. */
+static bool is_on_stack(const struct code_state *state, enum code_stack_base base) {
+  return base != CODE_NO_BASE && place_at(state, base, 0).region <= REGION_LATER;
+}
+
+/* Whether two places may be the same. On the stack, places of different regions may be, and places
+ * by an unresolved frame pointer. */
+static bool may_be_at(struct code_place a, struct code_place b) {
+  const bool is_fixed = a.region == REGION_FIXED || b.region == REGION_FIXED;
+  return is_at(a, b) || (!is_fixed && (a.region != b.region || a.region == REGION_FRAME));
+}
+
+typedef bool place_relation(struct code_place a, struct code_place b);
+
+static const struct code_slot *find_slot(const struct code_slots *slots, struct code_place place,
+                                         place_relation *is_same) {
+  for (uint32_t i = 0; i < slots->count && i < CODE_SLOTS; i++)
+    if (is_same(slots->items[i].place, place))
+      return &slots->items[i];
+  return NULL;
+}
+
+/* Whether one of the places may be this one. */
+static bool is_among(const struct code_places *places, struct code_place place,
+                     place_relation *is_same) {
+  bool is_found = places->count > CODE_PLACES;
+  for (uint32_t i = 0; i < places->count && !is_found; i++)
+    is_found = is_same(places->items[i], place);
+  return is_found;
+}
+
+static void add_place(struct code_slots *slots, struct code_places *places,
+                      struct code_place place) {
+  if (is_among(places, place, is_at))
+    return;
+  if (places->count < CODE_PLACES)
+    places->items[places->count] = place;
+  places->count++;
+  slots->has_grown = true;
+}
+
+/* Whether a value is an address of code, possibly a part of a sum. */
+static bool is_code(const struct code_slots *slots, struct code_value value) {
+  const bool is_address =
+      value.kind == CODE_ADDRESS || value.kind == CODE_HELD || value.kind == CODE_SUM;
+  return is_address && value.table - slots->start < slots->size;
+}
+
+bool code_is_made(struct code_value value) {
+  return value.is_made || value.kind == CODE_SUM || value.kind == CODE_TARGET ||
+         (value.kind == CODE_ENTRY && value.size < 8);
+}
+
+struct code_value code_either(const struct code_slots *slots, struct code_value a,
+                              struct code_value b) {
+  struct code_value either = {.kind = CODE_UNKNOWN};
+  if (is_code(slots, a) || is_code(slots, b))
+    either = (struct code_value){.kind = CODE_HELD, .table = is_code(slots, a) ? a.table : b.table};
+  either.is_made = code_is_made(a) || code_is_made(b);
+  either.is_stack = a.is_stack || b.is_stack;
+  return either;
+}
+
+/* A call may change registers, or preserve them; so it is with those that some function loses. The
+ * one for its result then has another value, possibly a computed one. */
+static void follow_call(const struct code_architecture *architecture, struct code_state *state) {
+  const uint32_t lost = state->slots->lost, result = (uint32_t)1 << architecture->result;
+  const uint32_t computed = architecture->lost & ~result; /* by outlined code */
+  for (uint32_t left = architecture->lost | lost; left != 0; left &= left - 1) {
+    struct code_value *value = &state->registers[__builtin_ctz(left)];
+    *value = code_either(state->slots, *value, unknown);
+    value->is_made |= (computed & left & -left) != 0;
+  }
+  struct code_value *value = &state->registers[architecture->result];
+  *value = (struct code_value){.is_made = value->is_made};
+  if ((lost >> architecture->in_sets[0] & 1) != 0)
+    state->frame = (struct code_place){.region = REGION_FRAME};
+}
+
+/* The sum of an address, or of one of several, and something else. */
+static struct code_value sum_with(struct code_value address) {
+  return (struct code_value){.kind = CODE_SUM,
+                             .table = address.table,
+                             .is_upper = address.is_upper,
+                             .is_uncertain = address.kind == CODE_HELD || address.is_uncertain};
+}
+
+/* The sum that an instruction may make of an address of code in one of the registers (a bit each),
+ * or CODE_UNKNOWN. */
+static struct code_value sum_in(const struct code_state *state, uint32_t registers) {
+  struct code_value sum = {.kind = CODE_UNKNOWN};
+  for (; registers != 0; registers &= registers - 1) {
+    const struct code_value value = state->registers[__builtin_ctz(registers)];
+    const bool is_one_more = sum.kind == CODE_SUM;
+    if (!is_code(state->slots, value))
+      continue;
+    sum = sum_with(value);
+    sum.is_uncertain |= is_one_more;
+  }
+  return sum;
+}
+
+static void keep(struct code_slots *slots, struct code_place place, struct code_value value) {
+  if (code_is_made(value))
+    add_place(slots, &slots->made, place);
+  if (value.is_stack)
+    add_place(slots, &slots->stacks, place);
+  if (!is_code(slots, value) || slots->count > CODE_SLOTS || find_slot(slots, place, is_at) != NULL)
+    return;
+  if (slots->count < CODE_SLOTS)
+    slots->items[slots->count] = (struct code_slot){value.table, place};
+  slots->count++;
+  slots->has_grown = true;
+}
+
+/* A register is stored where another one points to: on the stack, too, if that may be its
+ * address. */
+static void store_elsewhere(struct code_state *state, struct code_value value) {
+  struct code_slots *slots = state->slots;
+  if (slots->has_distant_store || !code_is_made(value))
+    return;
+  slots->has_distant_store = true;
+  slots->has_grown |= slots->has_address;
+}
+
+/* Stores a value in such a place, the start of a word. */
+static void store_at(struct code_state *state, enum code_stack_base base, int32_t offset,
+                     struct code_value value) {
+  const struct code_place place = place_at(state, base, offset);
+  if (place.region == REGION_OTHER)
+    store_elsewhere(state, value);
+  else
+    keep(state->slots, place, value);
+}
+
+static struct code_value load_place(struct code_slots *slots, struct code_place place) {
+  struct code_value loaded = {.kind = CODE_UNKNOWN};
+  if (place.region == REGION_OTHER)
+    return loaded;
+  const struct code_slot *slot =
+      slots->count > CODE_SLOTS ? &slots->items[0] : find_slot(slots, place, may_be_at);
+  slots->has_load = true;
+  if (slot != NULL)
+    loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
+  loaded.is_stack = is_among(&slots->stacks, place, may_be_at);
+  loaded.is_made =
+      is_among(&slots->made, place, may_be_at) || (slots->has_address && slots->has_distant_store);
+  return loaded;
+}
+
+static struct code_value load_at(const struct code_state *state, enum code_stack_base base,
+                                 int32_t offset) {
+  return load_place(state->slots, place_at(state, base, offset));
+}
+
+static struct code_value load_anywhere(const struct code_state *state) {
+  return load_place(state->slots, (struct code_place){.region = REGION_ANYWHERE});
+}
+
+static void store_anywhere(struct code_state *state, struct code_value value) {
+  keep(state->slots, (struct code_place){.region = REGION_ANYWHERE}, value);
+}
+
+void code_copy_anywhere(struct code_state *state) { store_anywhere(state, load_anywhere(state)); }
+
+/* ---- Operands ---- */
+
 static struct code_value address_of(uint64_t address) {
   return (struct code_value){.kind = CODE_ADDRESS, .table = address};
 }
@@ -52,7 +268,7 @@ static struct code_value extend(struct code_value value, const struct code_value
 
 /* How far a word on the stack is below a place in it. */
 static int32_t into_word(const struct code_state *state, uint8_t base, int32_t offset) {
-  return code_place_at(state, base, offset).offset & (WORD - 1);
+  return place_at(state, base, offset).offset & (WORD - 1);
 }
 
 /* The value in memory at a distance from one of the two pointers, or at a fixed address: a word, or
@@ -60,10 +276,10 @@ static int32_t into_word(const struct code_state *state, uint8_t base, int32_t o
 static struct code_value load_words(const struct code_state *state, uint8_t base, int32_t from,
                                     unsigned size) {
   const int32_t into = into_word(state, base, from);
-  struct code_value value = code_load(state, base, from - into);
+  struct code_value value = load_at(state, base, from - into);
   if (into + size > WORD) {
     const int64_t next = (int64_t)from - into + WORD;
-    value = code_either(state->slots, value, code_load(state, base, (int32_t)next));
+    value = code_either(state->slots, value, load_at(state, base, (int32_t)next));
   }
   return value;
 }
@@ -112,8 +328,8 @@ static struct code_value load(const struct code_instruction *instruction,
   const uint8_t place = place_of(values, state);
   if (place == VALUE_ELSEWHERE || is_elsewhere(state, values->base))
     return more == 0 ? entry_of(instruction, state) : unknown;
-  struct code_value kept = place >= VALUE_ON_STACK ? code_load_anywhere(state)
-                                                   : load_words(state, place, at, values->part);
+  struct code_value kept =
+      place >= VALUE_ON_STACK ? load_anywhere(state) : load_words(state, place, at, values->part);
   if (values->part != WORD)
     kept = (struct code_value){.is_made = kept.is_made};
   return kept.kind != CODE_UNKNOWN || kept.is_made || more != 0 ? kept
@@ -127,15 +343,15 @@ static void store_words(struct code_state *state, enum code_stack_base base, int
   if (size < WORD)
     value = (struct code_value){.is_made = code_is_made(value)};
   for (int64_t more = -into_word(state, base, from); more < size; more += WORD)
-    code_store(state, base, (int32_t)(from + more), value);
+    store_at(state, base, (int32_t)(from + more), value);
 }
 
 static void store_unresolved(struct code_state *state, enum value_place place,
                              struct code_value value) {
   if (place != VALUE_ELSEWHERE)
-    code_store_anywhere(state, value);
+    store_anywhere(state, value);
   if (place != VALUE_ON_STACK)
-    code_store_elsewhere(state, value);
+    store_elsewhere(state, value);
 }
 
 static void store(const struct code_instruction *instruction, struct code_state *state,
@@ -166,7 +382,7 @@ static bool stores_on_stack(const struct code_stack *stack) {
 /* Stores a computed value in memory that isn't the destination. */
 static void store_unnamed(const struct code_instruction *instruction, struct code_state *state) {
   const struct code_stack *stack = &instruction->stack;
-  struct code_value made = code_sum(state, instruction->parts.reads);
+  struct code_value made = sum_in(state, instruction->parts.reads);
   made.is_made = true;
   const enum value_place place = instruction->values.place;
   if (place < VALUE_ON_STACK && stores_on_stack(stack))
@@ -211,7 +427,7 @@ static struct code_value operand_of(const struct code_instruction *instruction,
  * target. */
 static struct code_value sum_of(const struct code_state *state, const struct code_values *values,
                                 struct code_value a, struct code_value b, uint64_t number) {
-  const bool a_is_code = code_is_code(state->slots, a), b_is_code = code_is_code(state->slots, b);
+  const bool a_is_code = is_code(state->slots, a), b_is_code = is_code(state->slots, b);
   const bool is_first = a_is_code || (a.kind == CODE_ADDRESS && !b_is_code);
   const struct code_value address = is_first ? a : b, entry = is_first ? b : a;
   const uint8_t shift = values->operation == VALUE_ADDRESS ? values->shift : 0;
@@ -226,7 +442,7 @@ static struct code_value sum_of(const struct code_state *state, const struct cod
                                .size = entry.size,
                                .shift = shift,
                                .is_unsigned = entry.is_unsigned};
-  struct code_value sum = code_sum_of(address);
+  struct code_value sum = sum_with(address);
   sum.table += a_is_code || b_is_code ? 0 : number;
   sum.is_uncertain |= a_is_code && b_is_code;
   return sum;
@@ -260,8 +476,8 @@ static struct code_value address_in(const struct code_instruction *instruction,
 /* A difference of addresses of code is a distance. */
 static struct code_value difference_of(const struct code_state *state, struct code_value a,
                                        struct code_value b) {
-  const bool is_sum = code_is_code(state->slots, a) && !code_is_code(state->slots, b);
-  return is_sum ? code_sum_of(a) : unknown;
+  const bool is_sum = is_code(state->slots, a) && !is_code(state->slots, b);
+  return is_sum ? sum_with(a) : unknown;
 }
 
 static struct code_value bits_of(const struct code_instruction *instruction,
@@ -293,7 +509,7 @@ static struct code_value computed_of(const struct code_instruction *instruction,
                                      const struct code_state *state) {
   const uint8_t part = instruction->parts.part;
   const bool uses_memory = part == CODE_LOAD || part == CODE_ACCESS || instruction->stack.size != 0;
-  return instruction->kind == CODE_OTHER && !uses_memory ? code_sum(state, instruction->parts.reads)
+  return instruction->kind == CODE_OTHER && !uses_memory ? sum_in(state, instruction->parts.reads)
                                                          : unknown;
 }
 
@@ -337,7 +553,7 @@ static struct code_value other_value(const struct code_instruction *instruction,
   const bool swaps = stores_on_stack(&instruction->stack) && number != values->base;
   if (values->operation == VALUE_EITHER)
     return result;
-  struct code_value other = swaps ? code_load_anywhere(state) : unknown;
+  struct code_value other = swaps ? load_anywhere(state) : unknown;
   other.is_made |= instruction->kind != CODE_CALL;
   other.is_stack |= state->registers[number].is_stack;
   return other;
@@ -388,8 +604,8 @@ static bool makes_stack_address(const struct code_instruction *instruction,
                      (values->first == VALUE_MEMORY || values->first == VALUE_TOP);
   if (instruction->kind != CODE_OTHER || values->to >= CODE_REGISTERS || loads)
     return false;
-  return (stack->is_address && code_is_on_stack(state, stack->base)) ||
-         code_is_on_stack(state, stack->handed) || reads_stack(instruction, state) ||
+  return (stack->is_address && is_on_stack(state, stack->base)) ||
+         is_on_stack(state, stack->handed) || reads_stack(instruction, state) ||
          (values->operation == VALUE_COMPUTED && state->registers[values->to].is_stack);
 }
 
@@ -400,7 +616,7 @@ static void note_stack_addresses(const struct code_architecture *architecture,
   const bool is_new = values->to < CODE_REGISTERS && values->to != frame && values->to != stack &&
                       state->registers[values->to].is_stack;
   state->registers[stack].is_stack = true;
-  state->registers[frame].is_stack |= code_is_on_stack(state, CODE_FRAME_POINTER);
+  state->registers[frame].is_stack |= is_on_stack(state, CODE_FRAME_POINTER);
   if (!is_new || state->slots->has_address)
     return;
   state->slots->has_address = true;
@@ -422,7 +638,7 @@ void code_follow(const struct code_architecture *architecture,
   const bool is_computed = values->operation != VALUE_COPY && values->operation != VALUE_EITHER &&
                            instruction->kind != CODE_CALL && values->operation != VALUE_GO;
   result.is_made |= is_computed && result.kind == CODE_UNKNOWN;
-  if (!code_is_code(state->slots, result) && makes_stack_address(instruction, state))
+  if (!is_code(state->slots, result) && makes_stack_address(instruction, state))
     result = (struct code_value){.is_made = code_is_made(result), .is_stack = true};
   if (result.kind == CODE_SUM || result.kind == CODE_TARGET)
     state->summed = result;
@@ -436,9 +652,9 @@ void code_follow(const struct code_architecture *architecture,
       values->second != CODE_NO_REGISTER)
     store(instruction, state, value_of(state, values->second), values->size);
   if (instruction->kind == CODE_CALL)
-    code_call(state, architecture->lost, architecture->result, architecture->in_sets[0]);
+    follow_call(architecture, state);
   write(instruction, state, result);
-  code_move_pointers(state, &instruction->stack,
-                     points_elsewhere(architecture, instruction, state, result.is_stack));
+  move_pointers(state, &instruction->stack,
+                points_elsewhere(architecture, instruction, state, result.is_stack));
   note_stack_addresses(architecture, state, values);
 }
