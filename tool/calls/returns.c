@@ -116,11 +116,10 @@ static void add_kept(struct returns *returns, int64_t at) {
 
 static void add_handed(struct returns *returns, const struct state_use *use) {
   const size_t count = returns->handed_count;
-  const struct returns_place *last = count == 0 ? NULL : &returns->handed[count - 1];
+  const struct state_use *last = count == 0 ? NULL : &returns->handed[count - 1];
   if (use->is_known && use->size > 0 &&
       (last == NULL || last->at != use->at || last->size != use->size))
-    (void)ARRAY_ADD(returns->handed, returns->handed_count, returns->handed_capacity,
-                    (struct returns_place){use->at, use->size});
+    (void)ARRAY_ADD(returns->handed, returns->handed_count, returns->handed_capacity, *use);
 }
 
 /* Above the function's own part of the stack are its arguments, and its callers' return

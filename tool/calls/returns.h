@@ -63,12 +63,6 @@ struct returns_finding {
   } kind;
 };
 
-/* Bytes on the stack, from where the stack pointer was at the start. */
-struct returns_place {
-  int64_t at;
-  int64_t size;
-};
-
 enum { RETURNS_KEPT = 64 };
 
 struct returns {
@@ -88,7 +82,7 @@ struct returns {
   bool *is_unseen;   /* by block: nothing reaches it */
   /* Places whose addresses others may use; and those of the return address and the caller's frame
    * pointer. */
-  struct returns_place *handed;
+  struct state_use *handed;
   int64_t kept[RETURNS_KEPT];
   unsigned kept_count;
   size_t unseen_capacity, handed_count, handed_capacity;
