@@ -28,9 +28,11 @@ static size_t read_helper(uint16_t machine, struct text transfer, struct text te
   const struct helper_code code = {&text, bytes_at};
   struct code_instruction instruction, instructions[HELPER_INSTRUCTIONS];
   architecture->decode((const uint8_t *)transfer.bytes, transfer.size, ADDRESS, &instruction);
-  return helper_read(&(struct decoder){.architecture = architecture},
-                     &(struct parts){.is_fixed = true}, &code, &instruction, has_copies,
-                     instructions);
+  struct decoder decoder = decoder_open(architecture);
+  const size_t count = helper_read(&decoder, &(struct parts){.is_fixed = true}, &code, &instruction,
+                                   has_copies, instructions);
+  decoder_close(&decoder);
+  return count;
 }
 
 #define TEXT(bytes)                                                                                \
