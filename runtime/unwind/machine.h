@@ -35,11 +35,11 @@ struct unwinder_machine {
   uint16_t ucontext, registers, registers_end;
 
   /* See stub.c: the first one that matches counts. In `linker`, the rules leave out the words that
-   * have been pushed before. */
+   * have been pushed before. In `switches`, they are those of another stack. */
   struct machine_stubs {
     const struct machine_code *stubs;
     unsigned count;
-  } stubs, linker;
+  } stubs, linker, switches;
 };
 extern const struct unwinder_machine unwinder_machine;
 

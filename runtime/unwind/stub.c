@@ -56,3 +56,7 @@ bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
     keep_register(caller, unwinder_machine.preserved[i], context, unwinder_machine.preserved[i]);
   return true;
 }
+
+bool stub_is_at(const struct machine_stubs *stubs, const struct stackpack_context *context) {
+  return context->is_exact != 0 && find_instruction(stubs, context->pc) != NULL;
+}

@@ -65,6 +65,9 @@ bool signal_interrupted(const struct target *target, struct stackpack_context *i
 bool stub_caller(const struct machine_stubs *stubs, const struct target *target,
                  struct stackpack_context *caller);
 
+/* Whether a signal came in one of these stubs. */
+bool stub_is_at(const struct machine_stubs *stubs, const struct stackpack_context *context);
+
 /* Copies the place or value of register `other` of *from to register `reg` of *to. */
 void keep_register(struct stackpack_context *to, unsigned reg, const struct stackpack_context *from,
                    unsigned other);

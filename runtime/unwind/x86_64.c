@@ -32,6 +32,29 @@ static const struct machine_code stubs[] = {
     {{{ENDBR64, 0}, {PUSH_R11, 0}, {PUSH_SLOT, 1}, {JUMP_BY_SLOT, 2}}}, /* and its header */
 };
 
+/* The end of glibc's swapcontext: the stack pointer is the other context's already, and its rules take
+ * the word there for the return address, which is yet to be pushed.
+ * (sysdeps/unix/sysv/linux/x86_64/swapcontext.S) */
+#define LOAD_RBX 0x809a8b48, 0xffffffffffffff, 7 /* mov 0x80(%rdx), %rbx */
+#define LOAD_RBP 0x786a8b48, 0xffffffff, 4
+#define LOAD_R12 0x48628b4c, 0xffffffff, 4
+#define LOAD_R13 0x506a8b4c, 0xffffffff, 4
+#define LOAD_R14 0x58728b4c, 0xffffffff, 4
+#define LOAD_R15 0x607a8b4c, 0xffffffff, 4
+#define LOAD_RCX 0xa88a8b48, 0xffffffffffffff, 7 /* mov 0xa8(%rdx), %rcx */
+#define PUSH_RCX 0x51, 0xff, 1
+
+static const struct machine_code switches[] = {
+    {{{LOAD_RBX, 0},
+      {LOAD_RBP, 0},
+      {LOAD_R12, 0},
+      {LOAD_R13, 0},
+      {LOAD_R14, 0},
+      {LOAD_R15, 0},
+      {LOAD_RCX, 0},
+      {PUSH_RCX, 0}}},
+};
+
 /* ---- The machine ---- */
 
 /* While __restore_rt runs, the stack pointer is the ucontext's address: Linux,
@@ -49,6 +72,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers_end =
         offsetof(ucontext_t, uc_mcontext.gregs) + sizeof((ucontext_t){0}.uc_mcontext.gregs),
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
+    .switches = {switches, sizeof switches / sizeof *switches},
 };
 
 /* ---- A call that puts the registers where a walk can update them: see machine.h ---- */

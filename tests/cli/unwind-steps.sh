@@ -22,3 +22,10 @@ for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
   expect_status 0 ./landing
   echo "landing $level: $(cat out)"
 done
+
+for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
+  # shellcheck disable=SC2086 # options
+  gcc -std=c17 -D_GNU_SOURCE $level -I"$TOP/runtime" "$here/switch.c" plain/libstackpack.a -o switch
+  expect_status 0 ./switch
+  echo "switch $level: $(cat out)"
+done
