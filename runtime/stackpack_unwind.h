@@ -22,7 +22,8 @@
  * managed ones that the table has no facts about.
  *
  * The rules of a step:
- * - It allocates nothing: all memory is taken by stackpack_unwinder_open.
+ * - It allocates nothing: all memory is taken by stackpack_unwinder_open. It needs 5 KB of stack,
+ *   so 8 KB are too few for a signal handler's own.
  * - It is lock-free. _dl_find_object (glibc 2.35) finds unwind tables lock-free, too; so a thread
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
