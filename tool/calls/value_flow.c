@@ -204,6 +204,7 @@ static void make_blocks(struct value_flow *flow) {
 static uint32_t number_of(struct value_flow *flow, const struct code_state *state) {
   const size_t size = offsetof(struct code_state, registers) +
                       flow->builder->architecture->register_count * sizeof *state->registers;
+  _Static_assert(sizeof(struct code_value) == 3 * sizeof(uint64_t), "no byte between members");
   return intern_add(&flow->unit->states, (const uint64_t *)(const void *)state,
                     size / sizeof(uint64_t));
 }

@@ -235,7 +235,6 @@ struct code_value {
   bool is_stack;     /* it may be an address on the stack */
   uint64_t table, base;
 };
-_Static_assert(sizeof(struct code_value) == 3 * sizeof(uint64_t), "no byte between members");
 
 /* What places on the stack, and variables, are counted from. */
 enum code_region {

@@ -220,11 +220,8 @@ size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol) {
 
 bool image_symbol_is_in(const struct image *image, const GElf_Sym *symbol, size_t section) {
   const Elf64_Shdr *header = &image->sections[section].header;
-  const uint64_t into = symbol->st_value - header->sh_addr;
-  if (image_symbol_section(image, symbol) == section)
-    return into <= header->sh_size;
-  return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE &&
-         GELF_ST_TYPE(symbol->st_info) != STT_TLS && into > 0 && into < header->sh_size;
+  return image_symbol_section(image, symbol) == section &&
+         symbol->st_value - header->sh_addr <= header->sh_size;
 }
 
 /* ---- Looking around ---- */

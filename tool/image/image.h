@@ -104,9 +104,8 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
 /* The number of a symbol's section, or of the part. Reserved numbers stay. */
 size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol);
 
-/* Whether a symbol is in a section, or at its end: its number and its address say so, or its
- * address is within. binutils' strip (2.40), with --remove-section, renumbers sections but not
- * those of dynamic symbols. */
+/* Whether a symbol is in a section, or at its end, by its number and its address: binutils' strip
+ * (2.40), with --remove-section, renumbers sections but not those of dynamic symbols. */
 bool image_symbol_is_in(const struct image *image, const GElf_Sym *symbol, size_t section);
 
 /* The PT_LOAD segment that has an address in memory; NULL if there is none. */
