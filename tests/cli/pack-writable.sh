@@ -32,3 +32,8 @@ for linker in lld bfd; do
   link_with $linker app main.o many.o local.o
   pack_and_compare app packed
 done
+
+# objcopy makes the stack maps, as the last section with bytes, longer than their place, which .bss follows.
+link_with bfd app main.o many.o
+objcopy --pad-to=0x800000 app
+expect_refusal 'app: \.bss has addresses of the stack maps, too$' "$stackpack" pack app

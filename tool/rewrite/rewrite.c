@@ -93,6 +93,20 @@ static bool check_alone(const struct image *image, const Elf64_Shdr *raw, struct
   return true;
 }
 
+/* No other section may have their addresses. (objcopy's --pad-to makes a section longer than its
+ * place; each thread has .tbss elsewhere.) */
+static bool check_addresses(const struct image *image, const struct image_section *raw,
+                            struct problem *problem) {
+  EACH_SECTION(image, other) {
+    const Elf64_Shdr *header = &other->header;
+    const bool is_elsewhere = header->sh_type == SHT_NOBITS && (header->sh_flags & SHF_TLS) != 0;
+    if (other != raw && (header->sh_flags & SHF_ALLOC) != 0 && !is_elsewhere &&
+        overlap(header->sh_addr, header->sh_size, raw->header.sh_addr, raw->header.sh_size))
+      return problem_set(problem, "%s has addresses of the stack maps, too", other->name);
+  }
+  return true;
+}
+
 /* `ld -q` leaves the relocations of a whole section: there is no table for a part of it. */
 static bool check_relocations_left(const struct image *image, const struct image_section *raw,
                                    struct problem *problem) {
@@ -113,7 +127,8 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
     return problem_set(problem, "section %s isn't loaded into memory", raw->name);
   if (raw->header.sh_addr % 8 != 0)
     return problem_set(problem, "section %s isn't aligned to 8 bytes", raw->name);
-  return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem);
+  return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem) &&
+         check_addresses(image, raw, problem);
 }
 
 /* ---- Contents ---- */
