@@ -36,7 +36,7 @@ endif
 ifdef SANITIZE
 FLAGS += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
-COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS)
+COMPILE = $(CC) $(FLAGS) $(CFLAGS) $(CPPFLAGS) $(LAST_FLAGS)
 LINK = $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS)
 # Debian 12 has no libdwarf.pc, and that of Debian 13 names another folder than the one in which the headers are.
 DWARF_FLAGS := $(shell pkg-config --cflags libdwarf 2>/dev/null) -I/usr/include/libdwarf
@@ -64,6 +64,9 @@ $(BUILD)/%.o: %.c
 $(BUILD)/tool/source/%.o: FLAGS += $(DWARF_FLAGS)
 # The unwinder may be on the stack that it walks. GCC leaves out unwind tables on RISC-V.
 $(UNWINDER): FLAGS += -fasynchronous-unwind-tables
+# The archive's names are changed in machine code, and a program's linker searches it member by member: whatever CFLAGS
+# say, the library has no link-time optimization.
+$(FORMAT) $(RUNTIME) $(UNWINDER): LAST_FLAGS := -fno-lto
 
 # The page of `stackpack report` is HTML, CSS and JavaScript in files of their own, of which one is made here; the command
 # puts the numbers into it. The page itself says which style and script may run: by the SHA-256 of what stands between

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Both libraries export exactly the functions that the public headers declare; the shared one's have a version.
+# Both libraries export exactly the functions that the public headers declare; the shared one's have a version. So does the
+# archive of a build with link-time optimization.
 . "$TOP/tests/cli/common.sh"
 
 printf '#include "%s"\n' stackpack_check.h stackpack_unwind.h >headers.c
@@ -20,8 +21,19 @@ nm --dynamic --defined-only "$BUILD/libstackpack.so" | awk '$2 != "A" { print $3
 sed -n 's/@@STACKPACK_0\.9$//p' exported | sort >versioned
 [[ $(wc -l <exported) == $(wc -l <versioned) ]] || { cat exported >&2; fail "symbols without the version"; }
 diff declared versioned >&2 || fail "the shared library doesn't export what the header declares"
-readelf --symbols --wide "$BUILD/libstackpack.a" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { print $6, $8 }' |
-  grep -vE " ${sanitizer#^}" >symbols
-sed -n 's/^DEFAULT //p' symbols | sort >exported
-diff declared exported >&2 || fail "the archive doesn't export what the header declares"
-! grep -v '^DEFAULT ' symbols | grep -v '^HIDDEN stackpack_private_' >&2 || fail "names that a user's own could collide with"
+expect_archive() { # ARCHIVE
+  readelf --symbols --wide "$1" | awk '($5 == "GLOBAL" || $5 == "WEAK") && $7 != "UND" { print $6, $8 }' |
+    grep -vE " ${sanitizer#^}" >symbols
+  sed -n 's/^DEFAULT //p' symbols | sort >exported
+  diff declared exported >&2 || fail "$1 doesn't export what the header declares"
+  ! grep -v '^DEFAULT ' symbols | grep -v '^HIDDEN stackpack_private_' >&2 || fail "$1: names that a user's own could collide with"
+}
+expect_archive "$BUILD/libstackpack.a"
+
+for flags in -flto "-flto -ffat-lto-objects"; do
+  env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -C "$TOP" "BUILD=$PWD/lto" "CC=$CC" "CFLAGS=-O0 $flags" "$PWD/lto/libstackpack.a" >make.log 2>&1 ||
+    { cat make.log >&2; fail "CFLAGS with $flags: no archive"; }
+  expect_archive lto/libstackpack.a
+  ! readelf --section-headers --wide lto/libstackpack.a | grep -m 1 'gnu\.lto' || fail "$flags: members have code of the compiler's own"
+  rm -r lto
+done
