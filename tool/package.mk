@@ -7,15 +7,18 @@
 # The version is said once, in runtime/stackpack.h; debian/changelog and the manual pages are checked against it.
 
 DIST := stackpack-$(VERSION)
+# An unpacked archive has no .git: a repository that its folder may be in is another one, which lists none of its files.
+DIST_GIT := GIT_CEILING_DIRECTORIES='$(CURDIR)/..' git
 # Of the newest source: git's last commit, or the header with the version.
-DIST_TIME ?= $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y runtime/stackpack.h))
+DIST_TIME ?= $(or $(SOURCE_DATE_EPOCH),$(shell $(DIST_GIT) log -1 --format=%ct 2>/dev/null || stat -c %Y runtime/stackpack.h))
 
 .PHONY: dist deb
 dist:
 	@mkdir -p $(BUILD)
-	{ git ls-files 2>/dev/null || find . \( -path ./.git -o -path ./build -o -path './$(BUILD)' \) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort >$(BUILD)/dist-files
+	{ $(DIST_GIT) ls-files 2>/dev/null || find . \( -path ./.git -o -path ./build -o -path './$(BUILD)' \) -prune -o -type f -printf '%P\n'; } | LC_ALL=C sort >$(BUILD)/dist-files
 	tar --create --mtime=@$(DIST_TIME) --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=ustar \
-	  --transform='flags=r;s|^|$(DIST)/|' --files-from=$(BUILD)/dist-files | xz -9 --threads=1 >$(BUILD)/$(DIST).tar.xz
+	  --transform='flags=r;s|^|$(DIST)/|' --files-from=$(BUILD)/dist-files --file=$(BUILD)/$(DIST).tar
+	xz -9 --threads=1 --force $(BUILD)/$(DIST).tar
 
 deb: dist
 	@[ "$$(sed -n '1s/.*(\(.*\)).*/\1/p' debian/changelog)" = $(VERSION) ] || \

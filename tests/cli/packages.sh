@@ -1,6 +1,6 @@
 #!/bin/bash
-# `make dist` gives the same bytes wherever it is made, and from its own archive, too; `make deb` makes packages that lintian
-# accepts.
+# `make dist` gives the same bytes wherever it is made, and from its own archive, too, within whatever repository that is
+# unpacked; it fails without one of the files. `make deb` makes packages that lintian accepts.
 . "$TOP/tests/cli/common.sh"
 
 make_alone() { # FOLDER TARGET [VARIABLE...]
@@ -12,8 +12,15 @@ make_alone "$TOP" dist "BUILD=$PWD/first"
 (umask 077 && make_alone "$TOP" dist "BUILD=$PWD/second" TZ=Asia/Tokyo)
 expect_same "first/stackpack-$version.tar.xz" "second/stackpack-$version.tar.xz"
 tar -xf "first/stackpack-$version.tar.xz"
+git init -q .
 make_alone "stackpack-$version" dist BUILD=build
 expect_same "first/stackpack-$version.tar.xz" "stackpack-$version/build/stackpack-$version.tar.xz"
+mkdir lacking
+tar -xf "first/stackpack-$version.tar.xz" --strip-components=1 --directory=lacking
+git -C lacking init -q
+git -C lacking add .
+rm lacking/LICENSE
+! (make_alone lacking dist BUILD=build) 2>/dev/null || fail "an archive without a file that git tracks"
 
 command -v dpkg-buildpackage dh lintian >/dev/null || skip "no dpkg-buildpackage, debhelper or lintian"
 export DEB_BUILD_OPTIONS="noopt nocheck parallel=1" DEB_BUILD_PROFILES=noautodbgsym
