@@ -20,6 +20,12 @@ LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
 PYTHON ?= python3
 OBJCOPY ?= objcopy
 
+# Folders are words for make and the shell: of one with a blank, `make clean` would remove two others.
+TAKEN_APART := ' " ` \ & ; | < > ( ) * ? : %
+is_word = $(if $(filter-out 1,$(words [$(1)]))$(strip $(foreach mark,$(TAKEN_APART),$(findstring $(mark),$(1)))),,yes)
+need_words = $(foreach name,$(1),$(if $(call is_word,$($(name))),,$(error $(name)=$($(name)): a folder here has no blanks, and none of $(TAKEN_APART))))
+$(call need_words,BUILD)
+
 VERSION := $(shell sed -n 's/^\#define STACKPACK_VERSION "\(.*\)"/\1/p' runtime/stackpack.h)
 
 # The public structures lie over the library's own ones: see runtime/internal.h.

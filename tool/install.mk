@@ -19,6 +19,13 @@ ZSHCOMPLETIONDIR ?= $(DATADIR)/zsh/site-functions
 FISHCOMPLETIONDIR ?= $(DATADIR)/fish/vendor_completions.d
 GDBAUTOLOADDIR ?= $(DATADIR)/gdb/auto-load
 
+PLACES := PREFIX BINDIR LIBDIR LIBEXECDIR INCLUDEDIR DATADIR MANDIR PKGCONFIGDIR CMAKEDIR BASHCOMPLETIONDIR ZSHCOMPLETIONDIR \
+  FISHCOMPLETIONDIR GDBAUTOLOADDIR
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+$(call need_words,DESTDIR $(PLACES))
+$(foreach name,$(PLACES),$(if $(filter-out /%,$($(name))),$(error $(name)=$($(name)): not an absolute path)))
+endif
+
 # SOURCE:PLACE, with the source that is copied: programs and shared libraries (mode 755), archives and data (644).
 INSTALLED_PROGRAMS += \
   $(BUILD)/stackpack:$(BINDIR)/stackpack \

@@ -52,3 +52,20 @@ export PKG_CONFIG_LIBDIR=$PWD/installed/usr/lib/x86_64-linux-gnu/pkgconfig
 [[ $(pkg-config --cflags stackpack) == *"$PWD/installed/headers"* ]] || fail "pkg-config has another folder for headers"
 make_installed uninstall "${places[@]}"
 [[ -z $(find installed ! -type d) ]] || fail "uninstalling left files"
+
+# A folder that would be taken apart, or that is relative, is refused before anything is written or removed.
+expect_refused() { # PATTERN TARGET VARIABLE...
+  ! (make_installed "${@:2}") >/dev/null 2>&1 || fail "make ${*:2} succeeds"
+  [[ $(grep -c "$1" install.log) == 1 && $(grep -c ' Stop\.$' install.log) == 1 ]] || { cat install.log >&2; fail "make ${*:2}: another complaint"; }
+}
+rm -rf installed
+for target in install uninstall; do
+  for variable in "PREFIX=/opt/two words" "DESTDIR=$PWD/two words" 'LIBDIR=/opt/a&b' "MANDIR=/it's" "BUILD=$PWD/two words" BUILD=a:b DATADIR=/a:b; do
+    expect_refused "${variable%%=*}=.* no blanks" $target "$variable"
+  done
+  for variable in PREFIX=local LIBDIR=lib64 'PREFIX=~/local'; do
+    expect_refused "${variable%%=*}=.* absolute" $target "$variable"
+  done
+done
+expect_refused 'BUILD=.* no blanks' clean "BUILD=$PWD/two words"
+! find . -name '*words*' -o -name installed | grep . >&2 || fail "something is installed"
