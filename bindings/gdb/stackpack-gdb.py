@@ -48,6 +48,22 @@ class Unusable(Exception):
     """The reason, in one line."""
 
 
+# ---- Names: gdb's character set lacks some, as that of the locale C does, or their bytes are no text at all ----
+
+
+def decoded(get):
+    """What gdb has as text, or None."""
+    try:
+        return get()
+    except UnicodeError:
+        return None
+
+
+def printable(name):
+    """A name as gdb can print it."""
+    return name and name.encode(gdb.host_charset(), "backslashreplace").decode(gdb.host_charset())
+
+
 # ---- Modules: the files, and their places in memory ----
 
 
@@ -132,7 +148,7 @@ def ask(module, addresses, options):
         run = subprocess.run(
             ["stackpack", "lookup", "--format=json", *options, "--", module.path],
             input="".join("%x\n" % address for address in wanted),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, check=False)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="backslashreplace", check=False)
     except OSError as error:
         return "the command stackpack doesn't run: %s" % error.strerror, known
     try:
@@ -271,7 +287,7 @@ class Frame:
     def has_sure_caller(self):
         """gdb guesses the caller of a frame outside of all files, unless its table or, by a JIT's symbols, gdb knows the frame."""
         if self.is_added:
-            return self.frame.name() is not None or bool(self.record and self.record["frame"])
+            return decoded(self.frame.name) is not None or bool(self.record and self.record["frame"])
         return self.is_in_file
 
     @property
@@ -279,7 +295,7 @@ class Frame:
         return self.kind in ("found", "not a safepoint")
 
     def title(self):
-        function = (self.record or self.answer or {}).get("function") or self.frame.name()
+        function = (self.record or self.answer or {}).get("function") or decoded(self.frame.name)
         return "#%-3d 0x%x in %s" % (self.level, self.pc, function or "a function without a name")
 
     def register(self, number):
@@ -677,7 +693,10 @@ class NamedFrame(FrameDecorator):
         self.name = name
 
     def function(self):
-        return self.name
+        return printable(self.name)
+
+    def filename(self):
+        return decoded(super().filename)
 
 
 class PlacedFrame(NamedFrame):
@@ -695,7 +714,7 @@ class PlacedFrame(NamedFrame):
         return super().address() if self.has_address else None
 
     def filename(self):
-        return self.positions[0]["file"]
+        return printable(self.positions[0]["file"])
 
     def line(self):
         return self.positions[0]["line"]
@@ -706,9 +725,9 @@ class PlacedFrame(NamedFrame):
 
 def marked(base, frame):
     """What `backtrace` shows for a frame, of which `frame` is the function's own. Under a filter, gdb leaves unknown names empty."""
-    shown, name = base.inferior_frame(), base.function()
+    shown, name = base.inferior_frame(), decoded(base.function)
     if not isinstance(name, str):
-        name = shown.name() or "??"
+        name = decoded(shown.name) or "??"
     if not frame.answer or frame.answer["answer"] == "not managed":
         return NamedFrame(base, name)
     facts = frame.answer["records"][0] if "records" in frame.answer else frame.answer
@@ -751,7 +770,7 @@ class ManagedFrames:
     def enabled(self):
         try:
             return self.is_wanted and (added.process is not None or any(map(has_stack_maps, sections_in_memory().values())))
-        except gdb.error:
+        except (gdb.error, UnicodeError):
             return False
 
     @enabled.setter
@@ -825,6 +844,8 @@ def in_one_line(invoke):
             invoke(*arguments)
         except gdb.GdbError:
             raise
+        except UnicodeError:
+            raise gdb.GdbError("stackpack: a file's name is no text in gdb's character set %s: see `set host-charset`" % gdb.host_charset())
         except Exception as error:
             raise gdb.GdbError("stackpack: %s" % (str(error).partition("\n")[0] or type(error).__name__))
 

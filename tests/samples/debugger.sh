@@ -111,6 +111,32 @@ done
 PATH=/usr/bin:/bin in_gdb output -ex 'info roots all' "$programs/semispace" core.semispace.4000
 grep -q "^stackpack: the command stackpack doesn't run: " output || fail "no command: $(<output)"
 
+# ---- Names that aren't text for gdb: backtraces are as without the filter, and marked where that is possible ----
+
+expect_name() { # NAME-IN-IR SHOWN-IN-LOCALE-C SHOWN
+  local locale shown=$2
+  sed "s/@sum(/@\"$1\"(/g" "$samples/list.ll" >named.ll
+  make_program lld named ./named.ll
+  for locale in C C.UTF-8; do
+    LC_ALL=$locale in_gdb output -ex 'break collect' -ex run -ex backtrace -ex 'info roots all' -ex kill named
+    grep -qE "^#1 .* in $shown \[managed\] \(\) at " output || fail "$locale: $1 isn't marked: $(<output)"
+    grep -qE '^2 managed frames with [1-9]' output || fail "$locale: no roots: $(<output)"
+    ! grep -E 'Python|codec' output || fail "$locale: $1: $(<output)"
+    shown=$3
+  done
+}
+expect_name 's\\C3\\BCm' 's\\xfcm' 'süm'
+expect_name 's\\FFm' 's\\xffm' 's\\xffm'
+mkdir sümme
+cp named sümme
+for locale in C C.UTF-8; do
+  LC_ALL=$locale in_gdb output -ex 'break collect' -ex run -ex 'backtrace 3' -ex 'info roots all' -ex 'set host-charset UTF-8' -ex 'info roots all' -ex kill sümme/named
+  ! grep -E 'Python|codec' output || fail "$locale: a file's name: $(<output)"
+  grep -qE '^2 managed frames with [1-9]' output || fail "$locale: no roots with the character set of the file's name: $(<output)"
+  [[ $locale != C ]] || grep -q "^stackpack: a file's name is no text in gdb's character set ANSI.*: see .set host-charset.$" output ||
+    fail "the character set isn't named: $(<output)"
+done
+
 # ---- A position-independent program, packed and stripped ----
 
 compile_main main.o -fPIE
