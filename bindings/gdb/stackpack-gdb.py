@@ -934,13 +934,15 @@ core. Frames that wait in a call are passed; at other places gdb guesses."""
 
 
 class StackpackFrame(gdb.Command):
-    """Show what a collector is told of the selected frame: the answer, the record, and each root."""
+    """Show what a collector is told of the selected frame: the answer, the record, and each root. The command `frame` selects one."""
 
     def __init__(self):
         super().__init__("stackpack frame", gdb.COMMAND_STACK)
 
     @in_one_line
     def invoke(self, argument, from_tty):
+        if argument:
+            raise gdb.GdbError("Usage: stackpack frame; the command `frame` selects one")
         need_thread()
         show_selected()
 

@@ -94,9 +94,10 @@ grep -q ', [1-9][0-9]* unknown, there may be roots; the walk ' output || fail "n
 
 # ---- Unusable files, a line each ----
 
-in_gdb output -ex 'info roots all 9' -ex 'info roots some' "$programs/semispace" core.semispace.4000
+in_gdb output -ex 'info roots all 9' -ex 'info roots some' -ex 'stackpack frame 2' "$programs/semispace" core.semispace.4000
 grep -qx "no thread 9" output || fail "a thread that isn't there: $(<output)"
 grep -qxF 'Usage: info roots [all [THREAD] | at PC SP [REGISTER=VALUE]...]' output || fail "wrong words: $(<output)"
+[[ $(grep -c '^#' output) == 1 ]] && grep -q '^Usage: stackpack frame; ' output || fail "another frame than the one that was asked for: $(<output)"
 in_gdb output -ex 'info roots'
 grep -qx 'no process or core' output || fail "roots of nothing: $(<output)"
 in_gdb output -ex 'info roots all' "$programs/semispace-O0" core.semispace.4000
