@@ -18,7 +18,8 @@ CC ?= cc
 CFLAGS ?= -O2 -g
 LLVM ?= $(shell tests/find-llvm.sh 2>/dev/null)
 PYTHON ?= python3
-OBJCOPY ?= objcopy
+# The compiler's own: of another machine, where the compiler is for that.
+OBJCOPY ?= $(or $(shell $(CC) -print-prog-name=objcopy 2>/dev/null),objcopy)
 
 # Folders are words for make and the shell: of one with a blank, `make clean` would remove two others.
 TAKEN_APART := ' " ` \ & ; | < > ( ) * ? : %
