@@ -37,6 +37,5 @@ expect_built_archive() { # COMPILER CFLAGS
   ! readelf --section-headers --wide built/libstackpack.a | grep -m 1 'gnu\.lto' || fail "$1 $2: members have code of the compiler's own"
   rm -r built
 }
-expect_built_archive "$CC" "-O0 -flto"
 expect_built_archive "$CC" "-O0 -flto -ffat-lto-objects"
 ! command -v aarch64-linux-gnu-gcc >/dev/null || expect_built_archive aarch64-linux-gnu-gcc -O0
