@@ -109,3 +109,20 @@ for shell in bash zsh fish; do
     diff - found <<<"${expected[number]}" >&2 || fail "$shell: '${lines[number]}' isn't completed as it should be"
   done
 done
+
+# ---- Bash alone: its words end at some characters of names ----
+
+touch -- e=quals c:olon -dash
+lines=() expected=()
+for file in e=quals c:olon; do
+  for line in "stackpack pack " "stackpack pack --output=" "stackpack pack --output "; do
+    expect "$line${file:0:1}" "$file"
+    expect "$line${file:0:2}" "$file"
+  done
+done
+expect "stackpack pack -- -d" -dash
+complete_in_bash "${lines[@]}" >printed
+for number in "${!lines[@]}"; do
+  found=$(awk -v number="$number" '/^$/ { n++; next } n == number' printed | tail -n 1)
+  [[ ${found#--output=} == "${expected[number]}" ]] || fail "bash makes of '${lines[number]}': $found"
+done

@@ -20,17 +20,26 @@ _stackpack_value() { # OPTION
     awk -v option="$1" '$NF != option && (" " $0 " ") ~ (" " option " ") { print $NF; exit }'
 }
 
+# Files; of a name with characters that bash takes for a word's end, what is after the last one.
+_stackpack_files() {
+  local typed=${cur%"${cur##*[=:]}"}
+  _filedir
+  mapfile -t COMPREPLY < <(((${#COMPREPLY[@]} == 0)) || printf '%s\n' "${COMPREPLY[@]#"$typed"}")
+}
+
 _stackpack() {
-  local cur prev words cword split value i command=''
-  _init_completion -s || return
+  local cur prev words cword split value i command='' has_end=false
+  _init_completion -s -n : || return
   for ((i = 1; i < cword; i++)); do
-    if [[ ${words[i]} != -* ]]; then
-      command=${words[i]}
-      break
-    fi
+    if [[ ${words[i]} == -- ]]; then has_end=true; fi
+    if [[ -z $command && ${words[i]} != -* ]]; then command=${words[i]}; fi
   done
   if [[ -z $command ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(_stackpack_help | sed -nE 's/^  ([a-z]+) .*/\1/p') --help --version" -- "$cur")
+    return
+  fi
+  if $has_end; then
+    _stackpack_files
     return
   fi
   value=$([[ $prev != -* ]] || _stackpack_help "$command" | _stackpack_value "$prev")
@@ -41,7 +50,7 @@ _stackpack() {
     return ;;
   PATTERN | REGEX | NAME | FUNCTION | ADDRESS | START-END | N | PERCENT) return ;; # nothing that can be told from here
   *)
-    _filedir
+    _stackpack_files
     return ;;
   esac
   ! $split || return
@@ -50,6 +59,6 @@ _stackpack() {
     if [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
     return
   fi
-  _filedir
+  _stackpack_files
 } &&
   complete -F _stackpack stackpack
