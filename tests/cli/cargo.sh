@@ -56,3 +56,25 @@ build "${own[@]}" "-Clink-arg=-B$prefix/libexec/stackpack/"
 expect_collected
 build
 expect_refusal 'app.linked: .*gc-sections' "$stackpack" pack app.linked
+
+# The crate links another library as soon as pkg-config finds another one, in the environment of packagers too; not an older one.
+expect_folder() { # FOLDER CARGO...
+  "${@:2}" build --release --offline --manifest-path=crate/Cargo.toml >log 2>&1 || { cat log; fail "the crate isn't built"; }
+  grep -qxF "cargo:rustc-link-search=native=$1" "$CARGO_TARGET_DIR"/release/build/stackpack-*/output || fail "not linked from $1"
+}
+unset PKG_CONFIG_SYSROOT_DIR
+other_config() { # FOLDER SED-SCRIPT
+  mkdir -p "$1"
+  sed "s|^libdir=.*|libdir=$PWD/$1|; $2" "$prefix/lib/pkgconfig/stackpack.pc" >"$1/stackpack.pc"
+}
+export CARGO_TARGET_DIR=$PWD/crate-target
+other_config first ''
+other_config second ''
+expect_folder "$PWD/first" env PKG_CONFIG_LIBDIR="$PWD/first" "$cargo"
+expect_folder "$PWD/second" env PKG_CONFIG_LIBDIR="$PWD/second" "$cargo"
+printf '#!/bin/sh\nPKG_CONFIG_LIBDIR="%s/first" exec pkg-config "$@"\n' "$PWD" >wrapper
+chmod +x wrapper
+expect_folder "$PWD/first" env PKG_CONFIG="$PWD/wrapper" "$cargo"
+other_config older 's/^Version:.*/Version: 0.2.0/'
+! PKG_CONFIG_LIBDIR=$PWD/older "$cargo" build --release --offline --manifest-path=crate/Cargo.toml >log 2>&1 || fail "an older library"
+grep -q "pkg-config doesn't know stackpack >= 0" log || { cat log; fail "another complaint about an older library"; }
