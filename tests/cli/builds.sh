@@ -91,6 +91,7 @@ wrong 'what is "--report"' 'stackpack_pack(program --report)'
 wrong "isn't linked" 'add_library(plain STATIC collector.c)' 'stackpack_pack(plain)'
 wrong 'version' 'find_package(stackpack 0.3 REQUIRED)'
 wrong 'version' 'find_package(stackpack 1.0 REQUIRED)'
+wrong 'component "other" isn.t installed' 'find_package(stackpack REQUIRED COMPONENTS static other)'
 for version in 0.9 0.9.0 '0.9.0 EXACT' 0.2...1.0 ''; do
   fresh cmake
   sed -i "s/find_package(stackpack 0.9/find_package(stackpack $version/" cmake/CMakeLists.txt
@@ -106,6 +107,28 @@ sed -i 's/OPTIONS .*)/OPTIONS --gc-entry=none --strict)/' cmake/CMakeLists.txt
 logged cmake -S cmake -B cmake/build
 for _ in 1 2; do
   ! cmake --build cmake/build >log 2>&1 || fail "CMake takes a program that couldn't be packed for built"
+done
+
+# Distributions leave out the archive, or have the command in another package.
+without() { # FILE COMMAND...
+  mv "installed/opt/stackpack/$1" away
+  "${@:2}"
+  mv away "installed/opt/stackpack/$1"
+}
+shared_by_default() {
+  fresh cmake
+  logged cmake -S cmake -B cmake/build
+  logged cmake --build cmake/build
+  expect_program cmake/build/program
+  readelf --dynamic --wide cmake/build/program | grep libstackpack >/dev/null || fail "no archive: not linked with the shared library"
+  wrong 'component "static" isn.t installed' 'find_package(stackpack REQUIRED COMPONENTS static)'
+}
+without lib/libstackpack.a shared_by_default
+without bin/stackpack wrong "the command stackpack isn't installed" 'stackpack_pack(program)'
+for components in "" "COMPONENTS shared command" "COMPONENTS static OPTIONAL_COMPONENTS other"; do
+  fresh cmake
+  sed -i "s/find_package(stackpack 0.9/& $components/" cmake/CMakeLists.txt
+  logged cmake -S cmake -B cmake/build
 done
 
 # ---- Meson ----
