@@ -46,6 +46,7 @@ SHORT = {
     "place-locations": ["pack"],
     "jumps-one-table": ["callgraph"],
     "jumps-out": ["callgraph"],
+    "jumps-with-more": ["callgraph"],
     "upper-parts-data-riscv64": ["callgraph"],
     "symbols-one-name": ["stats"],
     "relocations-one-table": ["callgraph"],

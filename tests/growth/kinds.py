@@ -162,6 +162,11 @@ def branches(body):
     return make
 
 
+def jumps_with_more(n):
+    """A function that jumps by pointers, with something on the stack."""
+    return named(program(1, more=b"\x50" + b"\xff\xe0" * (n // 2) + b"\x58\xc3"))
+
+
 def auipc(at, to):
     return struct.pack("<I", (to - at + 0x800 & 0xFFFFF000) | 10 << 7 | 0x17) + b"\x67\x80\0\0"
 
@@ -655,6 +660,7 @@ KINDS = {
     "jumps-many-tables": jumps(lambda i, count: i, inside),
     "jumps-out": jumps(lambda i, count: 0, outside),
     "jumps-out-many-tables": jumps(lambda i, count: i, outside),
+    "jumps-with-more": jumps_with_more,
     "branches": branches(b"\x74\0"),
     "branches-and-pushes": branches(b"\x50\x74\0"),
     "upper-parts-code-riscv64": upper_parts(RISCV64, auipc, False),

@@ -595,19 +595,35 @@ static void follow_waiting(struct returns *returns) {
   }
 }
 
-static void apply_finding(const struct returns *returns, const struct returns_finding *finding,
-                          struct endings *endings) {
+static int compare_findings(const void *a, const void *b) {
+  const struct returns_finding *one = a, *other = b;
+  if (one->at != other->at)
+    return one->at < other->at ? -1 : 1;
+  return (int)one->kind - (int)other->kind;
+}
+
+static void apply_finding(const struct call_graph *graph, const struct returns_finding *finding,
+                          uint32_t call, struct endings *endings) {
+  if (finding->kind == FINDING_MORE)
+    graph->calls[call].target = graph_everything(graph);
+  else if (finding->kind == FINDING_HELPER)
+    graph->calls[call].is_followed = true;
+  else
+    endings_doubt(endings, finding->function, call);
+}
+
+/* A function's calls aren't sorted: those of code inside instructions come last. */
+static void apply_findings(const struct returns *returns, struct endings *endings) {
   const struct call_graph *graph = returns->builder->graph;
-  EACH_CALL(graph, &graph->functions[finding->function], call) {
-    if (call->at != finding->at)
-      continue;
-    if (finding->kind == FINDING_MORE)
-      call->target = graph_everything(graph);
-    else if (finding->kind == FINDING_HELPER)
-      call->is_followed = true;
-    else
-      endings_doubt(endings, finding->function, (uint32_t)(call - graph->calls));
-  }
+  struct returns_finding *findings = returns->findings;
+  const size_t count = returns->finding_count;
+  if (count == 0)
+    return;
+  qsort(findings, count, sizeof *findings, compare_findings);
+  for (uint32_t i = 0; i < graph->call_count; i++)
+    for (size_t k = SEARCH_BELOW(findings, count, at, graph->calls[i].at);
+         k < count && findings[k].at == graph->calls[i].at; k++)
+      apply_finding(graph, &findings[k], i, endings);
 }
 
 static void apply(const struct returns *returns, uint32_t number, struct endings *endings) {
@@ -639,8 +655,7 @@ void returns_settle(struct returns *returns, struct endings *endings) {
     if (returns->verdicts[i].is_open)
       wait_for(returns, i);
   follow_waiting(returns);
-  for (size_t i = 0; i < returns->finding_count; i++)
-    apply_finding(returns, &returns->findings[i], endings);
+  apply_findings(returns, endings);
   for (uint32_t i = 0; i < graph->function_count; i++)
     apply(returns, i, endings);
 }
