@@ -21,6 +21,9 @@ printf 'no-gc by_chain\nno-gc no_such\n' >never
 printf '# both\ngc-entry coll?ct\nno-gc\tby_chain\n' >policy
 pack 0 --policy=entries
 expect_same packed by-option
+printf '\xef\xbb\xbfgc-entry collect\r\n' >marked # by an editor that begins texts with a mark
+pack 0 --policy=marked
+expect_same packed by-option
 pack 0 --gc-entry='c[o]ll*'
 expect_same packed by-option
 

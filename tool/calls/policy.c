@@ -76,7 +76,12 @@ static const struct line_kind *find_kind(const char *word) {
   return NULL;
 }
 
+/* Editors may begin a text in UTF-8 with this. */
+static const char mark[] = "\xef\xbb\xbf";
+
 static bool take_line(struct policy *policy, char *line, unsigned number, struct problem *problem) {
+  if (number == 1 && strncmp(line, mark, strlen(mark)) == 0)
+    line += strlen(mark);
   const char *word = next_word(&line);
   if (word == NULL)
     return true;
