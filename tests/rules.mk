@@ -97,6 +97,13 @@ campaign-unwinding: FIRST ?= 1
 campaign-unwinding: all
 	PROGRAMS="$(PROGRAMS)" FIRST="$(FIRST)" BUILD="$(abspath $(BUILD))" TOP="$(CURDIR)" LLVM="$(LLVM)" tests/campaigns/unwinding
 
+# LINKS programs, from FIRST on, linked by random options, and changed by random tools before and after they are packed.
+.PHONY: campaign-links
+campaign-links: LINKS ?= 500
+campaign-links: FIRST ?= $(shell date +%s)
+campaign-links: all
+	LINKS="$(LINKS)" FIRST="$(FIRST)" BUILD="$(abspath $(BUILD))" TOP="$(CURDIR)" LLVM="$(LLVM)" CC="$(CC)" tests/campaigns/links/run
+
 # All kinds of files, and all samples, for the other machines: it takes some minutes, and `check` has some of them.
 .PHONY: check-machines
 check-machines: all samples
