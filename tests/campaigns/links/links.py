@@ -27,15 +27,15 @@ OPTIONS = """
 OWN_OPTIONS = {
     "lld": """
         --no-rosegment -z,separate-loadable-segments --icf=all -z,rodynamic --pack-dyn-relocs=relr --compress-debug-sections=zstd
-        --image-base=0x10000000 --sort-section=alignment --section-start=.llvm_stackmaps=0x7000000 --section-start=.data=0x9000000
+        --image-base=0x10000000 --sort-section=alignment --section-start=.llvm_stackmaps=0x30000000 --section-start=.data=0x9000000
         -Ttext=0x3000000 --shuffle-sections=*=7 --nmagic
     """,
     "bfd": """
-        -Ttext-segment=0x10000000 --section-start=.llvm_stackmaps=0x7000000 -z,pack-relative-relocs --sort-section=alignment --rosegment
+        -Ttext-segment=0x10000000 --section-start=.llvm_stackmaps=0x30000000 -z,pack-relative-relocs --sort-section=alignment --rosegment
         -z,unique-symbol --sort-common --section-start=.text=0x9000000 -Tdata=0x20000000 --traditional-format
     """,
     "gold": """
-        --icf=all --rosegment -Ttext=0x3000000 --section-start=.llvm_stackmaps=0x7000000 --sort-section=name --gdb-index
+        --icf=all --rosegment -Ttext=0x3000000 --section-start=.llvm_stackmaps=0x30000000 --sort-section=name --gdb-index
         -Tdata=0x20000000 --compress-debug-sections=zlib-gnu
     """,
     "mold": """
