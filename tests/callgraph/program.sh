@@ -36,7 +36,7 @@ while read -r level linker kind model compiler; do
   expect_sound raw/app packed/app seen
   (($(wc -l <packed.addresses) < $(wc -l <raw.addresses))) || fail "nothing was dropped"
   for function in checksum checksums; do
-    dump_json packed/app | grep -q "\"function\":\"$function\"" && fail "a record of $function is kept, which only computes"
+    grep -q "\"function\":\"$function\"" <(dump_json packed/app) && fail "a record of $function is kept, which only computes"
   done
   cp raw/liblibrary.so packed
   expect_same_run raw/app packed/app

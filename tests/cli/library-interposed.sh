@@ -50,8 +50,8 @@ for linker in lld bfd gold mold; do
   link_with $linker raw/liblist.so list.o -shared -Wl,-z,notext,-soname,liblist.so
   link_with $linker raw/app other.o plain/libstackpack.a raw/liblist.so -pie "-Wl,-rpath,\$ORIGIN" -ldl
   for name in sum reverse; do
-    readelf -rW raw/liblist.so | grep -qE " R_X86_64_64 .* $name \+ 0" || fail "$linker: no symbolic relocation for $name"
-    nm -D raw/app | grep -q " T $name$" || fail "$linker: $name isn't interposed"
+    grep -qE " R_X86_64_64 .* $name \+ 0" <(readelf -rW raw/liblist.so) || fail "$linker: no symbolic relocation for $name"
+    grep -q " T $name$" <(nm -D raw/app) || fail "$linker: $name isn't interposed"
   done
   cp raw/app packed
   expect_status 0 "$stackpack" pack --always -o packed/liblist.so raw/liblist.so

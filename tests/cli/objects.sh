@@ -123,7 +123,7 @@ grep -q '"line":' out || fail "no lines in debug.o"
 mv out debug.json
 for compression in zlib zstd; do
   llvm-objcopy --compress-debug-sections=$compression debug.o compressed.o
-  readelf --section-headers --wide compressed.o | grep -qE ' \.debug_info .* C ' || fail "not compressed: $compression"
+  grep -qE ' \.debug_info .* C ' <(readelf --section-headers --wide compressed.o) || fail "not compressed: $compression"
   expect_status 0 "$stackpack" dump --source --format=json compressed.o
   [[ ! -s err ]] || fail "compressed.o: $(<err)"
   expect_same debug.json out

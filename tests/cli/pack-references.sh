@@ -84,7 +84,7 @@ for linker in lld bfd gold mold; do
         case $use,$object in
         none,*) check_packed app ;;
         # Undefined here, it has a null address: the name alone shows it, if the linker leaves it.
-        weak,list.o) readelf --symbols --wide app | grep -q 'UND __LLVM_StackMaps' || continue
+        weak,list.o) grep -q 'UND __LLVM_StackMaps' <(readelf --symbols --wide app) || continue
           check_refused app 'an imported symbol in \.(dynsym|symtab)' ;;
         *) check_refused app "$how" ;;
         esac
@@ -123,7 +123,7 @@ C
 for linker in bfd gold; do
   address=-Wl,--section-start=.llvm_stackmaps=0x10000000
   "$LLVM/bin/clang" -fuse-ld=$linker -O1 -no-pie -fno-pie "$address" -o app number.c list.o
-  readelf --section-headers --wide app | grep -qE '\.llvm_stackmaps +PROGBITS +0*10000000 ' || fail "$linker: at another address"
+  grep -qE '\.llvm_stackmaps +PROGBITS +0*10000000 ' <(readelf --section-headers --wide app) || fail "$linker: at another address"
   check_packed app
   strip app # then there is no telling
   check_refused app "$how"

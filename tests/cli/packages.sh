@@ -40,8 +40,8 @@ for file in libstackpack-dev/doc/tutorial.md libstackpack-dev/examples/builds/co
   [[ -n $(compgen -G "usr/share/doc/$file*") ]] || fail "no $file"
 done
 for archive in usr/lib/*/*.a; do
-  ! readelf --section-headers --wide "$archive" | grep -q '\.debug_' || fail "$archive has debug information"
+  ! grep -q '\.debug_' <(readelf --section-headers --wide "$archive") || fail "$archive has debug information"
 done
 command -v zsh >/dev/null || skip "no zsh"
 folder=$(dirname "$(find usr -name _stackpack)")
-zsh -fc 'print -l $fpath' | grep -qxF "/$folder" || fail "zsh doesn't look in /$folder"
+grep -qxF "/$folder" <(zsh -fc 'print -l $fpath') || fail "zsh doesn't look in /$folder"

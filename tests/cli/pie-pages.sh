@@ -40,7 +40,7 @@ for linker in lld bfd; do
   ((raw > 500000)) || fail "only $raw bytes of stack maps"
   pack_and_compare_large app packed
 
-  readelf -d app | grep -q TEXTREL || fail "$linker: there was no DT_TEXTREL"
+  grep -q TEXTREL <(readelf -d app) || fail "$linker: there was no DT_TEXTREL"
   ! readelf -d packed | grep TEXTREL || fail "$linker: DT_TEXTREL is left"
   readelf -rW packed | awk 'length($1) == 16 && $1 ~ /^[0-9a-f]+$/ { print $1 }' >offsets
   [[ -s offsets ]] || fail "$linker: no relocations at all"

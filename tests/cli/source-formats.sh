@@ -22,7 +22,7 @@ for version in 3 4 5; do
   # Compressed: in ELF's two ways, and in GNU's older one, unsupported by llvm-symbolizer.
   for compression in zlib zstd; do
     "$LLVM/bin/llvm-objcopy" --compress-debug-sections=$compression app compressed
-    readelf --section-headers --wide compressed | grep -qE '\.debug_info .* C ' || fail "not compressed: $compression"
+    grep -qE '\.debug_info .* C ' <(readelf --section-headers --wide compressed) || fail "not compressed: $compression"
     expect_source_of_llvm compressed compressed
     expect_same plain.json source.json
   done

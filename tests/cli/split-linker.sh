@@ -27,7 +27,7 @@ for linker in ld.lld ld.bfd ld.gold mold; do
     STACKPACK_LD=$linker clang --ld-path="$wrapper" -no-pie -Wl,--gc-sections -o app main.o $inputs
     expect_packed app
     run ./app >printed
-    ! nm app | grep -q unused || fail "$linker: unused code is kept"
+    ! grep -q unused <(nm app) || fail "$linker: unused code is kept"
     expect_nothing_left
   done
   [[ $linker != ld.lld ]] || dump_json app >first.json

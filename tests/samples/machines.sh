@@ -82,7 +82,7 @@ check_machine() { # MACHINE
 # Return addresses that are signed, by a processor that checks them.
 check_signed() {
   build_for aarch64 signed -mbranch-protection=standard samples/semispace
-  "$LLVM/bin/llvm-objdump" -d signed/samples/semispace.d/O2/lists.o | grep -q paciasp || fail "nothing is signed"
+  grep -q paciasp <("$LLVM/bin/llvm-objdump" -d signed/samples/semispace.d/O2/lists.o) || fail "nothing is signed"
   emulator=(qemu-aarch64 -cpu max -L /usr/aarch64-linux-gnu)
   check_sample signed semispace
 }
