@@ -28,6 +28,12 @@ bool arguments_is(const char *word, const char *name) {
   return rest != NULL && *rest == 0;
 }
 
+bool arguments_is_any(const char *word, const char *const *names) {
+  while (*names != NULL && !arguments_is(word, *names))
+    names++;
+  return *names != NULL;
+}
+
 const char *arguments_value(const char *word, const char *name) {
   const char *rest = after_name(word, name);
   return rest != NULL && *rest == '=' ? rest + 1 : NULL;
@@ -64,12 +70,9 @@ bool arguments_takes_next(const char *word) {
                                       "version-script",
                                       "wrap",
                                       NULL};
-  const char *const *name = names;
   if (word[0] == '-' && word[1] != 0 && word[2] == 0)
     return strchr(letters, word[1]) != NULL;
-  while (*name != NULL && !arguments_is(word, *name))
-    name++;
-  return *name != NULL || strcmp(word, "--output") == 0;
+  return arguments_is_any(word, names) || strcmp(word, "--output") == 0;
 }
 
 /* Takes one of stackpack-ld's own options. */

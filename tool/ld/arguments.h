@@ -24,6 +24,9 @@ const char *arguments_after(const char *word, const char *prefix);
 
 /* Whether a word is the option `name`, with one dash or two: linkers take long ones so. */
 bool arguments_is(const char *word, const char *name);
+
+/* The same of one of several names, up to NULL. */
+bool arguments_is_any(const char *word, const char *const *names);
 /* The value in a word --NAME=VALUE or -NAME=VALUE; NULL: it is another word. */
 const char *arguments_value(const char *word, const char *name);
 /* Whether a word is an option whose value may be the next word. */

@@ -35,12 +35,6 @@ struct place {
   unsigned depth;
 };
 
-static bool is_any(const char *word, const char *const *list) {
-  while (*list != NULL && !arguments_is(word, *list))
-    list++;
-  return *list != NULL;
-}
-
 /* Whether a file may have stack maps to split. */
 static bool is_input(const char *path) {
   uint8_t bytes[SPLIT_MAGIC_SIZE];
@@ -86,13 +80,13 @@ static void step(struct place *place, const char *word, const char *next) {
   place->is_value = !was_value && arguments_takes_next(word);
   if (was_value)
     return;
-  if (is_any(word, formats))
+  if (arguments_is_any(word, formats))
     format = next;
   if (format != NULL)
     place->is_binary = strcmp(format, "binary") == 0;
-  if (is_any(word, statics))
+  if (arguments_is_any(word, statics))
     place->is_static = true;
-  if (is_any(word, dynamics))
+  if (arguments_is_any(word, dynamics))
     place->is_static = false;
   if (arguments_is(word, "push-state") && place->depth < sizeof place->saved)
     place->saved[place->depth++] = place->is_static;
@@ -289,17 +283,15 @@ static bool check_script(const struct words *folders, const char *script, bool i
 }
 
 /* Refuses an archive in the linker's own folders whose stack maps would be left out. */
-static bool check_own(const struct words *words, const char *word, const struct place *place,
+static bool check_own(const struct words *own, const char *word, const struct place *place,
                       struct problem *problem) {
-  struct words own = libraries_own(words);
-  char *path = library_of(word) == NULL ? NULL : input_of(&own, word, place);
+  char *path = library_of(word) == NULL ? NULL : input_of(own, word, place);
   const bool ok = path == NULL || keeps_maps(path) ||
                   problem_set(problem,
                               "%s: --gc-sections would leave out its stack maps; name its folder "
                               "by -L",
                               path);
   free(path);
-  words_close(&own);
   return ok;
 }
 
@@ -317,10 +309,10 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   struct place place = {0};
   bool ok = true;
   for (size_t i = 0; i < words->count; i++)
-    if (is_any(words->items[i], objects))
+    if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  struct words folders = libraries_folders(words);
+  struct words folders = libraries_folders(words), own = libraries_own(words);
   const bool collects = collects_garbage(words);
   for (size_t i = 0; ok && i < words->count; i++) {
     const char *script =
@@ -329,7 +321,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
       ok = check_script(&folders, script, place.is_static, problem);
     char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
     if (ok && path == NULL && collects)
-      ok = check_own(words, words->items[i], &place, problem);
+      ok = check_own(&own, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
       if (is_input(path))
@@ -340,6 +332,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     free(path);
   }
   words_close(&folders);
+  words_close(&own);
   return ok;
 }
 
