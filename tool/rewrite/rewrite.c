@@ -137,18 +137,19 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
  * relocations' section symbol, move along. False: the symbol stays unchanged. */
 static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   const struct image *image = plan->image;
-  const bool is_raw = image_symbol_is_in(image, symbol, plan_number(plan, plan->sections.raw));
   const size_t number = image_symbol_section(image, symbol);
   const bool is_renumbered = number != symbol->st_shndx;
   symbol->st_shndx = (Elf64_Section)number;
-  if (is_raw) {
+  if (number == SHN_UNDEF || number >= image->section_count ||
+      !image_symbol_is_in(image, symbol, number))
+    return is_renumbered;
+  if (number == plan_number(plan, plan->sections.raw)) {
     symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
     symbol->st_size = 0;
     return true;
   }
-  if (is_renumbered || number == SHN_UNDEF || number >= image->section_count ||
-      !image_symbol_is_in(image, symbol, number))
-    return is_renumbered;
+  if (is_renumbered)
+    return true;
   const struct plan_relocations *relocations = &plan->relocations;
   if (relocations->rela_shrinks && number == plan_number(plan, relocations->rela)) {
     symbol->st_value += relocations->rela_removed;
