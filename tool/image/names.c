@@ -78,9 +78,10 @@ const char *names_find(const struct names *names, uint64_t address) {
 }
 
 const char *names_next(const struct names *names, uint64_t address, size_t *at) {
-  const size_t n = SEARCH_BELOW(names->others, names->other_count, address, address) + *at - 1;
-  if (++*at == 1)
+  const size_t number = (*at)++;
+  if (number == 0)
     return names_find(names, address);
+  const size_t n = SEARCH_BELOW(names->others, names->other_count, address, address) + number - 1;
   return n < names->other_count && names->others[n].address == address ? names->others[n].text
                                                                        : NULL;
 }
