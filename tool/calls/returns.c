@@ -1,6 +1,7 @@
 /* returns.c - see returns.h. */
 #include "tool/calls/returns.h"
 
+#include "format/array.h"
 #include "format/search.h"
 #include "tool/flow/helper.h"
 
@@ -596,10 +597,10 @@ static void follow_waiting(struct returns *returns) {
 }
 
 static int compare_findings(const void *a, const void *b) {
-  const struct returns_finding *one = a, *other = b;
-  if (one->at != other->at)
-    return one->at < other->at ? -1 : 1;
-  return (int)one->kind - (int)other->kind;
+  const struct returns_finding *x = a, *y = b;
+  ORDER_BY(x, y, at)
+  ORDER_BY(x, y, kind)
+  return 0;
 }
 
 static void apply_finding(const struct call_graph *graph, const struct returns_finding *finding,
@@ -617,9 +618,7 @@ static void apply_findings(const struct returns *returns, struct endings *ending
   const struct call_graph *graph = returns->builder->graph;
   struct returns_finding *findings = returns->findings;
   const size_t count = returns->finding_count;
-  if (count == 0)
-    return;
-  qsort(findings, count, sizeof *findings, compare_findings);
+  array_sort(findings, count, sizeof *findings, compare_findings);
   for (uint32_t i = 0; i < graph->call_count; i++)
     for (size_t k = SEARCH_BELOW(findings, count, at, graph->calls[i].at);
          k < count && findings[k].at == graph->calls[i].at; k++)
