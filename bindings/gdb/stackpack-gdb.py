@@ -34,8 +34,8 @@ WORD = 8
 PAGE = 4096
 ALL_BITS = 0xFFFFFFFFFFFFFFFF
 
-# The registers by their DWARF numbers; those that a function preserves for its caller; the stack pointer; the one in whose place the
-# return address is saved; the program counter's name.
+# The registers by their DWARF numbers; the callee-saved ones; the stack pointer; the number of the return address in unwind tables;
+# the program counter's name.
 Machine = collections.namedtuple("Machine", "names preserved stack_pointer return_register pc")
 MACHINES = {
     62: Machine("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip".split(), {3, 6, 12, 13, 14, 15}, 7, 16, "rip"),
@@ -48,11 +48,11 @@ class Unusable(Exception):
     """The reason, in one line."""
 
 
-# ---- Names: gdb's character set lacks some, as that of the locale C does, or their bytes are no text at all ----
+# ---- Names: gdb's character set may lack some (that of the locale C does), and some are bytes that are no text ----
 
 
 def decoded(get):
-    """What gdb has as text, or None."""
+    """gdb's text, or None."""
     try:
         return get()
     except UnicodeError:
@@ -164,7 +164,7 @@ def ask(module, addresses, options):
     return fault, known
 
 
-# ---- Added code: what a program has given to stackpack_process_add ----
+# ---- Added code: by stackpack_process_add ----
 
 AddedModule = collections.namedtuple("AddedModule", "path slide machine")  # as a Module has them
 TABLE_AT = 1 << 62  # a table's address in its file, far above all code's: such a file seems to lack code that was added after packing
@@ -482,11 +482,11 @@ def print_roots(frame):
         print(line + doubt(base))
 
 
-# ---- What a frame is ----
+# ---- The answer for a frame ----
 
 
 def explain(frame):
-    """A frame's answer, with what to do about it where it has no roots to tell."""
+    """A frame's answer; where it has no roots, also a way to get them."""
     if frame.fault:
         return "unknown, there may be roots: %s" % frame.fault
     if not frame.is_in_file:
@@ -557,7 +557,7 @@ def explain_end(frames, reason):
     return "ends at the outermost frame"
 
 
-# ---- Stacks that no thread is on ----
+# ---- Stacks without a thread ----
 
 
 FrameId = collections.namedtuple("FrameId", "sp pc")
@@ -948,7 +948,7 @@ class StackpackFrame(gdb.Command):
 
 
 if __name__ == "__main__":
-    # All scripts of gdb share this namespace, in which any may define a name of this file anew: it gets one of its own.
+    # All scripts of gdb share this namespace, and any may define a name of this file anew: it gets a namespace of its own.
     with open(__file__, encoding="utf-8") as script:
         exec(compile(script.read(), __file__, "exec"), {"__name__": "stackpack_gdb"})
 else:
