@@ -112,45 +112,41 @@ static bool fde_range(struct cursor *fde, unsigned encoding, struct code_range *
   return is_start && !fde->bad;
 }
 
-/* Reads an entry that take_entry has found. False for another entry than a readable FDE. */
-static bool read_fde(const struct cursor *section, struct last_cie *cie, struct cursor *fde,
-                     struct code_range *range) {
+/* Reads the FDE that take_entry has found. False for another entry than a readable one. */
+static bool read_fde(struct eh_frame_entry *entry) {
+  struct last_cie *cie = &entry->cie;
+  struct cursor *fde = &entry->fde;
   const size_t place = fde->position;
   const uint64_t id = cursor_take(fde, 4);
   if (fde->bad || id == 0 || id > place)
     return false;
   if (cie->position != place - (size_t)id)
-    read_cie(cie, fde, place - (size_t)id, section->end);
-  return cie->is_good && fde_range(fde, cie->facts.encoding, range);
+    read_cie(cie, fde, place - (size_t)id, entry->section.end);
+  return cie->is_good && fde_range(fde, cie->facts.encoding, &entry->function);
 }
 
-bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
-                   struct code_range *range) {
-  while (take_entry(section, fde))
-    if (read_fde(section, cie, fde, range))
+bool eh_frame_take(struct eh_frame_entry *entry) {
+  return take_entry(&entry->section, &entry->fde) && read_fde(entry);
+}
+
+bool eh_frame_next(struct eh_frame_entry *entry) {
+  while (take_entry(&entry->section, &entry->fde))
+    if (read_fde(entry))
       return true;
   return false;
 }
 
-bool eh_frame_at(struct cursor section, struct last_cie *cie, struct cursor *fde,
-                 struct code_range *range) {
-  *cie = (struct last_cie){.position = SIZE_MAX};
-  return take_entry(&section, fde) && read_fde(&section, cie, fde, range);
-}
-
-bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address) {
-  struct cursor section = cursor_open(bytes, size, address);
-  struct last_cie cie = {.position = SIZE_MAX};
-  struct cursor fde;
-  struct code_range range;
-  while (eh_frame_next(&section, &cie, &fde, &range))
-    if (!code_ranges_add(ranges, range.start, range.end))
+bool eh_frame_add(struct code_ranges *ranges, const struct section_bytes *frames) {
+  struct eh_frame_entry entry = eh_frame_open(frames->bytes, frames->size, frames->address);
+  while (eh_frame_next(&entry))
+    if (!code_ranges_add(ranges, entry.function.start, entry.function.end))
       return false;
+  code_ranges_sort(ranges);
   return true;
 }
-bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
-                                uint64_t address) {
-  struct cursor section = cursor_open(bytes, size, address);
+
+bool eh_frame_add_personalities(struct code_ranges *ranges, const struct section_bytes *frames) {
+  struct cursor section = cursor_open(frames->bytes, frames->size, frames->address);
   struct cursor entry;
   struct cie_facts facts;
   while (take_entry(&section, &entry))

@@ -22,23 +22,21 @@ struct code; /* map_entries.h */
  * terminator may be in the middle, too: the functions below read on after it.) */
 size_t eh_frame_size(const uint8_t *bytes, size_t size);
 
-/* Adds the functions in an .eh_frame section at bytes[0..size), at `address` in the address space
- * of the functions. It passes over unreadable entries: their functions' ends stay unknown. False if
- * memory runs out. */
-bool eh_frame_add(struct code_ranges *ranges, const uint8_t *bytes, size_t size, uint64_t address);
-
-/* Adds the functions that the section's CIEs name as personality routines, each as a range of one
- * byte: the unwinder calls them. Personality routines named through a word in memory are left out.
- * False if memory runs out. */
-bool eh_frame_add_personalities(struct code_ranges *ranges, const uint8_t *bytes, size_t size,
-                                uint64_t address);
-
 /* Bytes of a file or of memory: a section's, or other ones. */
 struct section_bytes {
   const uint8_t *bytes;
   size_t size;
-  uint64_t address;
+  uint64_t address; /* in the address space of the functions */
 };
+
+/* Adds the functions in an .eh_frame section, and sorts the ranges. It passes over unreadable
+ * entries: their functions' ends stay unknown. False if memory runs out. */
+bool eh_frame_add(struct code_ranges *ranges, const struct section_bytes *frames);
+
+/* Adds the functions that the section's CIEs name as personality routines, each as a range of one
+ * byte: the unwinder calls them. Personality routines named through a word in memory are left out.
+ * False if memory runs out. */
+bool eh_frame_add_personalities(struct code_ranges *ranges, const struct section_bytes *frames);
 
 #define LANDING_UNKNOWN UINT64_MAX
 
@@ -65,10 +63,10 @@ static inline struct frame_machine eh_frame_machine(const struct machine *machin
  * count, for any bytes: where FDEs mostly repeat each other, all facts are unknown. `code` may be
  * NULL, or may show more (machine.h, save_more). False if memory runs out. */
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
-                    const struct code *code, const uint8_t *bytes, size_t size, uint64_t address);
+                    const struct code *code, const struct section_bytes *frames);
 
 /* The same for all records of a table; all are unknown where the code's machine is. */
-bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
-                          size_t size, uint64_t address);
+bool eh_frame_tell_frames(struct safepoints *table, const struct code *code,
+                          const struct section_bytes *frames);
 
 #endif

@@ -82,14 +82,25 @@ struct last_cie {
   bool is_good;
 };
 
-/* Goes to the next FDE whose CIE and addresses are readable: *range is its function, and *fde goes
- * on after these addresses. False at the section's end. `section` and `cie` are the walk's state:
- * before the first FDE they are cursor_open's result, and a last_cie with position SIZE_MAX. */
-bool eh_frame_next(struct cursor *section, struct last_cie *cie, struct cursor *fde,
-                   struct code_range *range);
+/* An FDE, and the way to those after it. */
+struct eh_frame_entry {
+  struct cursor section; /* behind the entry */
+  struct last_cie cie;
+  struct cursor fde; /* after the function's addresses */
+  struct code_range function;
+};
 
-/* The same for the entry at section.position; false for another entry. */
-bool eh_frame_at(struct cursor section, struct last_cie *cie, struct cursor *fde,
-                 struct code_range *range);
+/* Before the first entry of a section. */
+static inline struct eh_frame_entry eh_frame_open(const uint8_t *bytes, size_t size,
+                                                  uint64_t address) {
+  return (struct eh_frame_entry){.section = cursor_open(bytes, size, address),
+                                 .cie.position = SIZE_MAX};
+}
+
+/* Goes to the next FDE whose CIE and addresses are readable. False at the section's end. */
+bool eh_frame_next(struct eh_frame_entry *entry);
+
+/* The same for the next entry alone; false for another one than such an FDE. */
+bool eh_frame_take(struct eh_frame_entry *entry);
 
 #endif

@@ -94,28 +94,26 @@ static bool tell_row(void *context, struct frame_rules *rules, struct code_range
 }
 
 bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addresses, size_t count,
-                    const struct code *code, const uint8_t *bytes, size_t size, uint64_t address) {
-  struct cursor section = cursor_open(bytes, size, address);
-  struct last_cie cie = {.position = SIZE_MAX};
-  struct cursor fde;
-  struct code_range range;
+                    const struct code *code, const struct section_bytes *frames) {
+  struct eh_frame_entry entry = eh_frame_open(frames->bytes, frames->size, frames->address);
+  const struct code_range *range = &entry.function;
+  const size_t again_most = frames->size + count;
   struct teller teller = {
       .code = code, .set = set, .numbers = numbers, .addresses = addresses, .count = count};
-  while (!teller.no_memory && teller.again <= size + count &&
-         eh_frame_next(&section, &cie, &fde, &range)) {
-    teller.next = search_words_below(addresses, count, range.start);
-    if (teller.next == count || addresses[teller.next] >= range.end)
+  while (!teller.no_memory && teller.again <= again_most && eh_frame_next(&entry)) {
+    teller.next = search_words_below(addresses, count, range->start);
+    if (teller.next == count || addresses[teller.next] >= range->end)
       continue;
-    const uint64_t return_register = cie.facts.return_register;
+    const uint64_t return_register = entry.cie.facts.return_register;
     teller.return_register = (uint8_t)return_register;
-    teller.start = range.start;
+    teller.start = range->start;
     teller.has_frame = false;
     if (return_register >= FRAME_REGISTERS ||
-        !frame_rules_run(&cie.facts, fde, range, tell_row, &teller))
-      note(&teller, range.end, IN_CONFLICT);
+        !frame_rules_run(&entry.cie.facts, entry.fde, *range, tell_row, &teller))
+      note(&teller, range->end, IN_CONFLICT);
   }
   for (size_t i = 0; i < count; i++)
-    if (numbers[i] == IN_CONFLICT || teller.again > size + count)
+    if (numbers[i] == IN_CONFLICT || teller.again > again_most)
       numbers[i] = 0;
   return !teller.no_memory;
 }

@@ -57,19 +57,16 @@ static bool read_call_sites(struct cursor *table, struct code_range function,
 bool eh_frame_landings(const struct section_bytes *frames, const struct section_bytes *tables,
                        landing_visitor *visit, void *context) {
   enum { TIMES_MAX = 4 };
-  struct cursor section = cursor_open(frames->bytes, frames->size, frames->address);
-  struct last_cie cie = {.position = SIZE_MAX};
-  struct cursor fde;
-  struct code_range range;
+  struct eh_frame_entry entry = eh_frame_open(frames->bytes, frames->size, frames->address);
   uint64_t taken = 0;
-  while (eh_frame_next(&section, &cie, &fde, &range)) {
-    const uint64_t data = fde_data(fde, &cie.facts);
+  while (eh_frame_next(&entry)) {
+    const uint64_t data = fde_data(entry.fde, &entry.cie.facts);
     const uint64_t into = data - tables->address;
     struct cursor table = {tables->bytes, (size_t)into, tables->size, tables->address, false};
     if (data == 0)
       continue;
-    if (into >= tables->size || !read_call_sites(&table, range, visit, context))
-      visit(context, range, range, LANDING_UNKNOWN);
+    if (into >= tables->size || !read_call_sites(&table, entry.function, visit, context))
+      visit(context, entry.function, entry.function, LANDING_UNKNOWN);
     taken += table.position - (size_t)into;
     if (taken / TIMES_MAX > tables->size)
       return false;

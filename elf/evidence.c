@@ -61,7 +61,6 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
   struct code *code = &evidence->code;
   *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine),
                                 .unwind = find_unwind(image)};
-  const struct section_bytes *unwind = &evidence->unwind;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr segment = elf_image_segment(image, i);
     uint64_t size;
@@ -72,9 +71,7 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
       code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
   }
   const bool ok = find_ids(&evidence->ids, image) && elf_image_add_symbols(image, &code->named) &&
-                  (unwind->bytes == NULL ||
-                   eh_frame_add(&code->unwound, unwind->bytes, unwind->size, unwind->address));
-  code_ranges_sort(&code->unwound);
+                  eh_frame_add(&code->unwound, &evidence->unwind);
   code_ranges_sort(&code->named);
   return ok;
 }
@@ -86,8 +83,7 @@ void evidence_free(struct evidence *evidence) {
 
 bool evidence_finish(const struct evidence *evidence, struct safepoints *table,
                      struct map_entries *entries) {
-  const struct section_bytes *unwind = &evidence->unwind;
-  return (unwind->bytes == NULL || eh_frame_tell_frames(table, &evidence->code, unwind->bytes,
-                                                        unwind->size, unwind->address)) &&
+  return (evidence->unwind.bytes == NULL ||
+          eh_frame_tell_frames(table, &evidence->code, &evidence->unwind)) &&
          map_entries_finish(table, &evidence->code, entries);
 }

@@ -54,8 +54,8 @@ static void tell(const struct safepoints *table, const struct question *question
   }
 }
 
-bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, const uint8_t *bytes,
-                          size_t size, uint64_t address) {
+bool eh_frame_tell_frames(struct safepoints *table, const struct code *code,
+                          const struct section_bytes *frames) {
   if (code->machine == NULL)
     return true;
   table->frame_machine = eh_frame_machine(code->machine);
@@ -69,7 +69,7 @@ bool eh_frame_tell_frames(struct safepoints *table, const struct code *code, con
     ask(table, questions);
     for (size_t i = 0; i < count; i++)
       addresses[i] = questions[i].address;
-    ok = eh_frame_facts(&table->frames, numbers, addresses, count, code, bytes, size, address);
+    ok = eh_frame_facts(&table->frames, numbers, addresses, count, code, frames);
     tell(table, questions, numbers);
   }
   owned_free(&owned);

@@ -31,11 +31,7 @@ static bool find_code(struct source *source) {
     if (!statepoint_ids_add(&evidence->ids, maps->ids[i].first, maps->ids[i].last))
       return false;
   statepoint_ids_sort(&evidence->ids);
-  const struct section_bytes *unwind = &evidence->unwind;
-  const bool ok = unwind->bytes == NULL || eh_frame_add(&evidence->code.unwound, unwind->bytes,
-                                                        unwind->size, unwind->address);
-  code_ranges_sort(&evidence->code.unwound);
-  return ok;
+  return evidence->unwind.bytes == NULL || eh_frame_add(&evidence->code.unwound, &evidence->unwind);
 }
 
 static enum stackpack_error read_maps(struct source *source) {

@@ -45,13 +45,13 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
 }
 
 /* Fills rules->row and its like; the reason on error. */
-static enum stackpack_unwinder_reason read_rules(const struct table_entry *entry, uintptr_t pc,
+static enum stackpack_unwinder_reason read_rules(const struct eh_frame_entry *entry, uintptr_t pc,
                                                  struct rules *rules) {
   struct row_search search = {pc, &rules->row, false};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
   if (!search.is_found || entry->cie.facts.return_register >= FRAME_REGISTERS)
     return STACKPACK_UNWINDER_BAD_TABLE;
-  rules->memory = entry->memory;
+  rules->memory = entry->section;
   rules->return_register = (uint8_t)entry->cie.facts.return_register;
   return STACKPACK_UNWINDER_NO_REASON;
 }
@@ -61,7 +61,7 @@ const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct t
   const bool is_new = rules->pc != target->pc || target->pc == 0;
   /* Only where a signal came: they take longer to find than all else. */
   const bool wants_saves = target->context->is_exact != 0;
-  struct table_entry entry;
+  struct eh_frame_entry entry;
   if (!is_new && (rules->has_saves || !wants_saves))
     return rules;
   rules->pc = 0;

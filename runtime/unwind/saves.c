@@ -25,7 +25,7 @@
 /* ---- The function's rules ---- */
 
 struct search {
-  const struct table_entry *entry;
+  const struct eh_frame_entry *entry;
   struct save *saves;
 };
 
@@ -40,14 +40,14 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
     if (row->kinds[reg] == RULE_AT)
       *save = (struct save){FROM_CFA, row->values[reg]};
     else if (row->kinds[reg] == RULE_AT_EXPRESSION &&
-             expression_is_offset(search->entry->memory, row->values[reg], STACKPACK_FRAME_POINTER,
+             expression_is_offset(search->entry->section, row->values[reg], STACKPACK_FRAME_POINTER,
                                   &save->offset))
       save->from = FROM_FRAME_POINTER;
   }
   return true;
 }
 
-void saves_find(const struct table_entry *entry, struct save saves[SAVES]) {
+void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]) {
   struct search search = {entry, saves};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){NOT_SAVED, 0};

@@ -86,7 +86,7 @@ static uintptr_t search(const struct eh_frame_hdr *header, uintptr_t pc) {
   return first == 0 ? 0 : (uintptr_t)header + (uintptr_t)(intptr_t)header->entries[first - 1].fde;
 }
 
-enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entry) {
+enum stackpack_unwinder_reason table_find(uintptr_t pc, struct eh_frame_entry *entry) {
   struct module_memory memory = {0, 0, NULL};
   if (!find_memory(pc, &memory) || memory.eh_frame_hdr == NULL)
     return STACKPACK_UNWINDER_NO_TABLE;
@@ -101,10 +101,9 @@ enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entr
   if ((fde < memory.start || fde >= memory.end) &&
       (!find_memory(fde, &memory) || fde < memory.start || fde >= memory.end))
     return STACKPACK_UNWINDER_BAD_TABLE;
-  entry->memory =
-      cursor_open((const uint8_t *)memory.start, memory.end - memory.start, memory.start);
-  entry->memory.position = fde - memory.start;
-  if (!eh_frame_at(entry->memory, &entry->cie, &entry->fde, &entry->function))
+  *entry = eh_frame_open((const uint8_t *)memory.start, memory.end - memory.start, memory.start);
+  entry->section.position = fde - memory.start;
+  if (!eh_frame_take(entry))
     return STACKPACK_UNWINDER_BAD_TABLE;
   return pc >= entry->function.start && pc < entry->function.end ? STACKPACK_UNWINDER_NO_REASON
                                                                  : STACKPACK_UNWINDER_NO_TABLE;

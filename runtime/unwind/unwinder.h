@@ -34,16 +34,9 @@ bool target_register(struct target *target, uint64_t reg, uintptr_t *value);
 
 /* ---- tables.c, expression.c: reading unwind tables ---- */
 
-struct table_entry {
-  struct cursor memory; /* that has the tables: positions in `fde` count from its start */
-  struct last_cie cie;
-  struct cursor fde;
-  struct code_range function;
-};
-
 /* Finds the entry that covers an address: STACKPACK_UNWINDER_NO_REASON, or the reason for its
- * absence. */
-enum stackpack_unwinder_reason table_find(uintptr_t pc, struct table_entry *entry);
+ * absence. Its section is the memory that has the tables. */
+enum stackpack_unwinder_reason table_find(uintptr_t pc, struct eh_frame_entry *entry);
 
 /* Evaluates the expression at a place in `memory`, as a rule (frame_rules.h) names it. It starts with
  * *cfa on its stack, or with nothing where that is NULL. False, perhaps with target->reason. */
@@ -79,7 +72,7 @@ struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
   int32_t offset;
 };
-void saves_find(const struct table_entry *entry, struct save saves[SAVES]);
+void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]);
 
 /* Whether a function that was interrupted can have saved a register at `place`. */
 bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place);

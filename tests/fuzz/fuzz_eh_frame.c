@@ -36,7 +36,7 @@ static void check_facts(struct intern *set) {
 }
 
 /* Asks for the facts at each function's ends, just outside, and inside. */
-static void ask_for_facts(const struct code_ranges *ranges, const uint8_t *section, size_t size) {
+static void ask_for_facts(const struct code_ranges *ranges, const struct section_bytes *frames) {
   enum { PER_RANGE = 6 };
   const size_t count = ranges->count * PER_RANGE;
   uint64_t *addresses = calloc(count + 1, sizeof *addresses);
@@ -53,7 +53,7 @@ static void ask_for_facts(const struct code_ranges *ranges, const uint8_t *secti
       addresses[i * PER_RANGE + n] = asked[n];
   }
   qsort(addresses, count, sizeof *addresses, compare_addresses);
-  if (!eh_frame_facts(&set, numbers, addresses, count, NULL, section, size, SECTION_ADDRESS))
+  if (!eh_frame_facts(&set, numbers, addresses, count, NULL, frames))
     finding("there is memory for a few facts", NULL);
   for (size_t i = 0; i < count; i++)
     if (numbers[i] != 0 && !is_in(ranges, addresses[i]))
@@ -67,18 +67,18 @@ static void ask_for_facts(const struct code_ranges *ranges, const uint8_t *secti
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct code_ranges ranges = {0};
   uint8_t *section = exact_block(data, size, size);
-  if (!eh_frame_add(&ranges, section, size, SECTION_ADDRESS))
+  const struct section_bytes frames = {section, size, SECTION_ADDRESS};
+  if (!eh_frame_add(&ranges, &frames))
     finding("there is memory for a small section", NULL);
   if (ranges.count > size / 8)
     finding("there are no more ranges than entries", NULL);
-  code_ranges_sort(&ranges);
   for (size_t i = 0; i < ranges.count; i++) {
     if (ranges.items[i].end <= ranges.items[i].start)
       finding("no range is empty", NULL);
     if (i > 0 && ranges.items[i].start < ranges.items[i - 1].start)
       finding("ranges are sorted by start", NULL);
   }
-  ask_for_facts(&ranges, section, size);
+  ask_for_facts(&ranges, &frames);
   code_ranges_free(&ranges);
   free(section);
   return 0;

@@ -19,6 +19,7 @@
 static void read_image(const uint8_t *bytes, size_t size) {
   struct elf_image image;
   struct code_ranges ranges = {0};
+  struct section_bytes frames = {0};
   Elf64_Shdr section;
   if (elf_image_open(&image, bytes, size) != NULL || elf_image_index(&image) != NULL)
     return;
@@ -26,10 +27,11 @@ static void read_image(const uint8_t *bytes, size_t size) {
     elf_image_segment(&image, i);
   if (!elf_image_add_symbols(&image, &ranges))
     finding("there is memory for a small file", NULL);
-  if (elf_image_find_section(&image, ".eh_frame", &section) &&
-      !eh_frame_add(&ranges, image.bytes + section.sh_offset, section.sh_size, section.sh_addr))
+  if (elf_image_find_section(&image, ".eh_frame", &section))
+    frames =
+        (struct section_bytes){image.bytes + section.sh_offset, section.sh_size, section.sh_addr};
+  if (!eh_frame_add(&ranges, &frames))
     finding("there is memory for a small file", NULL);
-  code_ranges_sort(&ranges);
   code_ranges_free(&ranges);
 }
 

@@ -324,8 +324,7 @@ static void leave_out_parts(struct evidence *evidence) {
     starts[i] = unwound->items[i].start;
     numbers[i] = 0;
   }
-  ck_assert(eh_frame_facts(&facts, numbers, starts, unwound->count, NULL, evidence->unwind.bytes,
-                           evidence->unwind.size, evidence->unwind.address));
+  ck_assert(eh_frame_facts(&facts, numbers, starts, unwound->count, NULL, &evidence->unwind));
   for (size_t i = 0; i < unwound->count; i++)
     if (numbers[i] == 0 || frame_facts_get(&facts, numbers[i]).cfa_offset != sizeof(uint64_t))
       unwound->items[i].end = unwound->items[i].start;
@@ -350,8 +349,7 @@ static void check_file(const char *path, uint32_t least) {
   ck_assert(evidence_find(&evidence, &image.elf_image));
   leave_out_parts(&evidence);
   struct safepoints table = calls_of(&evidence.code);
-  ck_assert(eh_frame_tell_frames(&table, &evidence.code, evidence.unwind.bytes,
-                                 evidence.unwind.size, evidence.unwind.address));
+  ck_assert(eh_frame_tell_frames(&table, &evidence.code, &evidence.unwind));
   uint32_t *right = test_allocate(((size_t)table.record_count + 1) * sizeof *right);
   for (uint32_t i = 0; i < table.record_count; i++) {
     right[i] = table.records[i].frame;

@@ -70,9 +70,8 @@ static void add_fde(struct bytes *section, size_t cie, uint64_t from, uint32_t l
 static struct code_ranges read(const struct bytes *section) {
   struct code_ranges ranges = {0};
   uint8_t *exact = bytes_exact(section->data, section->size);
-  ck_assert(eh_frame_add(&ranges, exact, section->size, ADDRESS));
+  ck_assert(eh_frame_add(&ranges, &(struct section_bytes){exact, section->size, ADDRESS}));
   free(exact);
-  code_ranges_sort(&ranges);
   return ranges;
 }
 
@@ -307,7 +306,8 @@ TEST(changed_bytes) {
       struct code_ranges ranges = {0};
       section.data[at] = (uint8_t)value;
       uint8_t *exact = bytes_exact(section.data, section.size);
-      if (!eh_frame_add(&ranges, exact, section.size, ADDRESS) || ranges.count > 2)
+      const struct section_bytes frames = {exact, section.size, ADDRESS};
+      if (!eh_frame_add(&ranges, &frames) || ranges.count > 2)
         ck_abort_msg("byte %zu is %u", at, value);
       free(exact);
       code_ranges_free(&ranges);
@@ -393,7 +393,8 @@ static void read_rules(const struct bytes *section, struct rule *rules, const ui
     addresses[i] = CODE + offsets[i];
     numbers[i] = 0;
   }
-  ck_assert(eh_frame_facts(&set, numbers, addresses, count, NULL, exact, section->size, ADDRESS));
+  const struct section_bytes frames = {exact, section->size, ADDRESS};
+  ck_assert(eh_frame_facts(&set, numbers, addresses, count, NULL, &frames));
   for (size_t i = 0; i < count; i++) {
     rules[i] = (struct rule){.is_known = numbers[i] != 0};
     if (numbers[i] != 0)
@@ -745,7 +746,8 @@ TEST(personality_routines) {
     bytes_u8(&data, SDATA4_PLACE);
     const size_t cie = add_cie(&section, cases[i].augmentation, data.data, (uint8_t)data.size);
     add_fde(&section, cie, 0x20000, 0x10);
-    ck_assert(eh_frame_add_personalities(&ranges, section.data, section.size, ADDRESS));
+    const struct section_bytes frames = {section.data, section.size, ADDRESS};
+    ck_assert(eh_frame_add_personalities(&ranges, &frames));
     ck_assert_uint_eq(ranges.count, cases[i].expected != 0);
     if (ranges.count > 0) {
       ck_assert_uint_eq(ranges.items[0].start, cases[i].expected);

@@ -43,8 +43,7 @@ static void open_subject(struct subject *subject, const char *path) {
   for (size_t i = 0; i < evidence.code.unwound.count; i++)
     ck_assert(add_records(&subject->table, evidence.code.unwound.items[i]));
   ck_assert(safepoints_finish(&subject->table));
-  ck_assert(eh_frame_tell_frames(&subject->table, &evidence.code, evidence.unwind.bytes,
-                                 evidence.unwind.size, evidence.unwind.address));
+  ck_assert(eh_frame_tell_frames(&subject->table, &evidence.code, &evidence.unwind));
   evidence_free(&evidence);
 }
 

@@ -377,14 +377,11 @@ static void take_entered(struct call_graph *graph) {
 
 /* An unwinder calls the personality routines of the functions that it passes. */
 static void take_personalities(struct call_graph *graph, const struct image *image) {
-  const struct image_section *section = image_section(image, ".eh_frame");
+  const struct section_bytes frames = image_contents(image, ".eh_frame");
   struct code_ranges routines = {0};
-  if (section == NULL || section->header.sh_type == SHT_NOBITS)
-    return;
-  (void)eh_frame_add_personalities(&routines, image->bytes + section->header.sh_offset,
-                                   section->header.sh_size, section->header.sh_addr);
+  (void)eh_frame_add_personalities(&routines, &frames);
   for (size_t i = 0; i < routines.count; i++)
-    graph_take(graph, routines.items[i].start, TAKEN_BY_UNWINDER, section->header.sh_addr);
+    graph_take(graph, routines.items[i].start, TAKEN_BY_UNWINDER, frames.address);
   code_ranges_free(&routines);
 }
 

@@ -113,8 +113,7 @@ static void read_frames(struct graph_builder *builder, const struct section_byte
   struct intern facts = {0};
   uint32_t *numbers = calloc(count + 1, sizeof *numbers);
   if (count > 0 && tables->size > 0)
-    (void)eh_frame_facts(&facts, numbers, addresses, count, NULL, tables->bytes, tables->size,
-                         tables->address);
+    (void)eh_frame_facts(&facts, numbers, addresses, count, NULL, tables);
   for (size_t i = 0; i < count; i++) {
     if (numbers[i] == 0)
       continue;
@@ -136,22 +135,16 @@ static void find_parts(struct graph_builder *builder, const struct section_bytes
 
 bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem) {
-  static const char *const names[] = {".eh_frame", ".gcc_except_table"};
-  struct section_bytes bytes[2] = {0};
-  for (size_t i = 0; i < 2; i++) {
-    const struct image_section *section = image_section(image, names[i]);
-    if (section != NULL && section->header.sh_type != SHT_NOBITS)
-      bytes[i] = (struct section_bytes){image->bytes + section->header.sh_offset,
-                                        section->header.sh_size, section->header.sh_addr};
-  }
-  if (!eh_frame_landings(&bytes[0], &bytes[1], add_pad, builder))
-    return problem_set(problem, "unwind entries that lead to more than 4 times the bytes of %s",
-                       names[1]);
+  const struct section_bytes frames = image_contents(image, ".eh_frame");
+  const struct section_bytes tables = image_contents(image, ".gcc_except_table");
+  if (!eh_frame_landings(&frames, &tables, add_pad, builder))
+    return problem_set(problem, "unwind entries that lead to more than 4 times the bytes of "
+                                ".gcc_except_table");
   sort_pads(builder);
   builder->pad_pointers = /* REGION_ANYWHERE, unless there is a frame */
       calloc(builder->pad_landing_count + 1, sizeof *builder->pad_pointers);
-  read_frames(builder, &bytes[0], builder->pad_landings, builder->pad_landing_count, set_pointers);
-  find_parts(builder, &bytes[0]);
+  read_frames(builder, &frames, builder->pad_landings, builder->pad_landing_count, set_pointers);
+  find_parts(builder, &frames);
   return true;
 }
 

@@ -233,6 +233,14 @@ const struct image_section *image_section(const struct image *image, const char 
   return NULL;
 }
 
+struct section_bytes image_contents(const struct image *image, const char *name) {
+  const struct image_section *section = image_section(image, name);
+  if (section == NULL || section->header.sh_type == SHT_NOBITS)
+    return (struct section_bytes){0};
+  return (struct section_bytes){image->bytes + section->header.sh_offset, section->header.sh_size,
+                                section->header.sh_addr};
+}
+
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section) {
   EACH_SECTION(image, other)

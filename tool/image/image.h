@@ -95,6 +95,9 @@ const struct image_section **image_overlaps(const struct image *image);
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);
 
+/* Its bytes; none if it is absent, or has none in the file. */
+struct section_bytes image_contents(const struct image *image, const char *name);
+
 /* Makes [address, address + size) of a section a section of its own, with that name (static
  * storage). The bytes after it become another section; those before it keep the number. A section
  * that is taken as a whole gets the name and keeps its number. */
