@@ -8,9 +8,7 @@
  */
 #include "elf/machine.h"
 
-#ifndef R_AARCH64_IRELATIVE /* musl's elf.h */
-#define R_AARCH64_IRELATIVE 1032
-#endif
+#include "format/bits.h"
 
 /* "DWARF register names"; SVE's z registers lie over the v registers, with numbers of their own. */
 static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
@@ -21,18 +19,12 @@ static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
     "v20", "v21", "v22", "v23", "v24", "v25", "v26",       "v27", "v28", "v29", "v30", "v31",
 };
 
-static bool last_word(const uint8_t *end, size_t size, uint32_t *word) {
-  if (size < 4)
-    return false;
-  *word = (uint32_t)end[-4] | (uint32_t)end[-3] << 8 | (uint32_t)end[-2] << 16 |
-          (uint32_t)end[-1] << 24;
-  return true;
+static uint32_t word_before(const uint8_t *end, size_t size) {
+  return size < 4 ? 0 : bits_load32(end - 4);
 }
 
 static bool ends_call(const uint8_t *end, size_t size) {
-  uint32_t word;
-  if (!last_word(end, size, &word))
-    return false;
+  const uint32_t word = word_before(end, size);
   return word >> 26 == 0x25                    /* BL */
          || (word & 0xfffffc1f) == 0xd63f0000  /* BLR */
          || (word & 0xfffff81f) == 0xd63f081f  /* BLRAAZ, BLRABZ */
@@ -40,8 +32,7 @@ static bool ends_call(const uint8_t *end, size_t size) {
 }
 
 static bool ends_nop(const uint8_t *end, size_t size) {
-  uint32_t word;
-  return last_word(end, size, &word) && word == 0xd503201f;
+  return word_before(end, size) == 0xd503201f;
 }
 
 const struct machine machine_aarch64 = {

@@ -15,11 +15,8 @@
  */
 #include "elf/machine.h"
 
+#include "format/bits.h"
 #include "format/frames.h"
-
-#ifndef R_RISCV_IRELATIVE /* musl's elf.h */
-#define R_RISCV_IRELATIVE 58
-#endif
 
 /* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling
  * convention. */
@@ -35,11 +32,11 @@ static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
 };
 
 static uint32_t half_before(const uint8_t *end, size_t size) {
-  return size < 2 ? 0 : (uint32_t)end[-2] | (uint32_t)end[-1] << 8;
+  return size < 2 ? 0 : bits_load16(end - 2);
 }
 
 static uint32_t word_before(const uint8_t *end, size_t size) {
-  return size < 4 ? 0 : half_before(end - 2, size - 2) | half_before(end, size) << 16;
+  return size < 4 ? 0 : bits_load32(end - 4);
 }
 
 static bool ends_call(const uint8_t *end, size_t size) {
