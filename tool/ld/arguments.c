@@ -39,6 +39,17 @@ const char *arguments_value(const char *word, const char *name) {
   return rest != NULL && *rest == '=' ? rest + 1 : NULL;
 }
 
+const char *arguments_last(const struct words *words, const char *name) {
+  const char *last = NULL;
+  for (size_t i = 0; i < words->count; i++) {
+    const char *value = arguments_value(words->items[i], name);
+    if (value == NULL && arguments_is(words->items[i], name))
+      value = words->items[i + 1];
+    last = value != NULL ? value : last;
+  }
+  return last;
+}
+
 bool arguments_takes_next(const char *word) {
   static const char letters[] = "FILRTefhlmouyz";
   static const char *const names[] = {"Map",

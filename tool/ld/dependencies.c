@@ -13,21 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file that the last such option names; NULL: there is none. */
-static const char *find_name(const struct words *words) {
-  static const char *const forms[] = {"--dependency-file", "-dependency-file"};
-  const char *name = NULL;
-  for (size_t i = 0; i < words->count; i++)
-    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
-      const char *rest = arguments_after(words->items[i], forms[k]);
-      if (rest != NULL && *rest == '=')
-        name = rest + 1;
-      else if (rest != NULL && *rest == 0)
-        name = words->items[i + 1];
-    }
-  return name;
-}
-
 /* Prints the folder of a path, up to its last slash, as a makefile has it. */
 static void print_folder(FILE *stream, const char *path) {
   const char *slash = strrchr(path, '/');
@@ -60,7 +45,7 @@ static void print_list(FILE *stream, const char *list, size_t size, const struct
 
 bool dependencies_correct(const struct words *words, const struct inputs *inputs,
                           struct problem *problem) {
-  const char *name = find_name(words);
+  const char *name = arguments_last(words, "dependency-file");
   struct problem ignored = {0};
   struct input list;
   if (name == NULL || inputs->folder == NULL || !input_open(&list, name, &ignored))

@@ -21,14 +21,8 @@ static const char *search_folder(const struct words *words, size_t i) {
 
 /* The system's root for the linker. */
 static const char *root_of(const struct words *words) {
-  const char *root = "";
-  for (size_t i = 0; i < words->count; i++) {
-    const char *value = arguments_value(words->items[i], "sysroot");
-    if (value == NULL && arguments_is(words->items[i], "sysroot"))
-      value = words->items[i + 1];
-    root = value != NULL ? value : root;
-  }
-  return root;
+  const char *root = arguments_last(words, "sysroot");
+  return root != NULL ? root : "";
 }
 
 static void add_folder(struct words *folders, const char *root, const char *folder) {
