@@ -39,9 +39,9 @@ struct lookup {
   struct names names;
   struct record_source source;
   bool json;
-  uint64_t first, last; /* the file's addresses in memory */
-  uint64_t slide;       /* run-time addresses are so much higher, modulo 2^64 */
-  bool is_movable;      /* the file is position-independent, and --base is absent */
+  struct code_range memory; /* of the file; a return address may be behind the last byte */
+  uint64_t slide;           /* run-time addresses are so much higher, modulo 2^64 */
+  bool is_movable;          /* the file is position-independent, and --base is absent */
   struct record_text text;
   uint8_t *own; /* the table of a raw file; owned */
   struct record_view view;
@@ -95,8 +95,9 @@ static const struct safepoint_function *function_of(const struct lookup *lookup,
 }
 
 static void print_outside(const struct lookup *lookup) {
-  printf(", outside of the file's addresses, 0x%" PRIx64 " to 0x%" PRIx64 "%s", lookup->first,
-         lookup->last, lookup->is_movable ? " (--base=ADDRESS takes those of a process)" : "");
+  printf(", outside of the file's addresses, 0x%" PRIx64 " to 0x%" PRIx64 "%s",
+         lookup->memory.start, lookup->memory.end,
+         lookup->is_movable ? " (--base=ADDRESS takes those of a process)" : "");
 }
 
 static void print_missing(struct lookup *lookup, const struct piece *piece, uint64_t address,
@@ -124,7 +125,7 @@ static void print_missing(struct lookup *lookup, const struct piece *piece, uint
       printf(", in ");
       print_name(lookup, function->address, address);
     }
-    if (piece == NULL && (address < lookup->first || address > lookup->last))
+    if (piece == NULL && (address < lookup->memory.start || address > lookup->memory.end))
       print_outside(lookup);
     putchar('\n');
     record_text_frames(&lookup->text, &frames, 4);
@@ -252,11 +253,7 @@ static bool take_addresses(struct lookup *lookup, const struct image *image, con
                            struct problem *problem) {
   enum { PAGE = 4096 };
   uint64_t start;
-  if (image->load_count > 0) {
-    const Elf64_Phdr *end = image->loads[image->load_count - 1];
-    lookup->first = image->loads[0]->p_vaddr;
-    lookup->last = end->p_vaddr + end->p_memsz; /* a return address may be behind the last byte */
-  }
+  lookup->memory = image_memory(image);
   lookup->is_movable = base == NULL && image->header.e_type == ET_DYN;
   if (base == NULL)
     return true;
@@ -264,7 +261,7 @@ static bool take_addresses(struct lookup *lookup, const struct image *image, con
     return problem_set(problem, "--base is for programs: an object is in no process");
   if (!address_parse_hexadecimal(base, &start))
     return problem_set(problem, "--base='%.100s' is no hexadecimal address", base);
-  lookup->slide = start - lookup->first / PAGE * PAGE;
+  lookup->slide = start - lookup->memory.start / PAGE * PAGE;
   return true;
 }
 

@@ -51,18 +51,10 @@ static bool is_changeable(const struct image *image, const struct image_section 
   return segment != NULL && (segment->p_flags & PF_W) != 0;
 }
 
-/* The memory that the dynamic linker protects after relocating it, or NULL. (It honours one such
- * segment of a file.) */
-static const Elf64_Phdr *find_sealed(const struct image *image) {
-  EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_GNU_RELRO)
-      return segment;
-  return NULL;
-}
-
 /* Whether a section is read-only once the program runs. Its segment decides: the section's own
- * flags are only the linker's input. (Words of the global offset table may be writable, but only
- * the dynamic linker writes to them: see struct linkage_word.) */
+ * flags are only the linker's input. `sealed` is the memory that the dynamic linker protects after
+ * relocating it, or NULL. (It honours one such segment of a file. Words of the global offset table
+ * may be writable, but only the dynamic linker writes to them: see struct linkage_word.) */
 static bool is_constant(const struct image *image, const struct image_section *section,
                         const Elf64_Phdr *sealed) {
   const uint64_t into = sealed == NULL ? 0 : section->header.sh_addr - sealed->p_vaddr;
@@ -70,12 +62,8 @@ static bool is_constant(const struct image *image, const struct image_section *s
                                             section->header.sh_size <= sealed->p_memsz - into);
 }
 
-/* Whether a section's bytes have a text. */
-static bool has_text(const struct image *image, const struct image_section *section,
-                     const char *text) {
-  const Elf64_Shdr *header = &section->header;
-  return header->sh_type != SHT_NOBITS &&
-         memmem(image->bytes + header->sh_offset, header->sh_size, text, strlen(text)) != NULL;
+static bool has_text(struct section_bytes section, const char *text) {
+  return section.size > 0 && memmem(section.bytes, section.size, text, strlen(text)) != NULL;
 }
 
 /* RISC-V's Zcmp and Zcmt have jumps and calls of 2 bytes, with the encodings of stores of
@@ -88,9 +76,8 @@ static bool may_have_short_calls(const struct image *image) {
     return false;
   if ((flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE)
     return true;
-  const struct image_section *attributes = image_section(image, ".riscv.attributes");
-  const bool has_stores = attributes != NULL && has_text(image, attributes, "_c") &&
-                          !has_text(image, attributes, "_zcm");
+  const struct section_bytes attributes = image_contents(image, ".riscv.attributes");
+  const bool has_stores = has_text(attributes, "_c") && !has_text(attributes, "_zcm");
   return !has_stores && (flags & EF_RISCV_RVC) != 0;
 }
 
@@ -127,25 +114,12 @@ static void add_area(struct areas *areas, const struct image *image,
   };
 }
 
-static void find_memory(struct areas *areas, const struct image *image) {
-  areas->start = UINT64_MAX;
-  for (size_t i = 0; i < image->segment_count; i++) {
-    const Elf64_Phdr *segment = &image->segments[i];
-    if (segment->p_type != PT_LOAD)
-      continue;
-    areas->start = segment->p_vaddr < areas->start ? segment->p_vaddr : areas->start;
-    areas->end = segment->p_vaddr + segment->p_memsz > areas->end
-                     ? segment->p_vaddr + segment->p_memsz
-                     : areas->end;
-  }
-}
-
 bool areas_open(struct areas *areas, const struct image *image, const struct image_section *raw,
                 struct problem *problem) {
   *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items),
+                          .memory = image_memory(image),
                           .may_have_short_calls = may_have_short_calls(image)};
-  const Elf64_Phdr *sealed = find_sealed(image);
-  find_memory(areas, image);
+  const Elf64_Phdr *sealed = image_first_segment(image, PT_GNU_RELRO);
   for (size_t i = 1; i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))
       add_area(areas, image, &image->sections[i], sealed);

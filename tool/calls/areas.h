@@ -34,7 +34,7 @@ enum {
 struct areas {
   struct area *items; /* by address, disjoint */
   size_t count;
-  uint64_t start, end;       /* of the program's memory, which contains the areas */
+  struct code_range memory;  /* the program's, which contains the areas */
   bool may_have_short_calls; /* instructions that are marked so (struct code_instruction) may be */
 };
 
@@ -48,7 +48,7 @@ struct area *areas_find(const struct areas *areas, uint64_t address);
 
 /* Whether an address is beyond the program's memory, or its end. */
 static inline bool areas_are_beyond(const struct areas *areas, uint64_t address) {
-  return address < areas->start || address > areas->end;
+  return address < areas->memory.start || address > areas->memory.end;
 }
 
 static inline void area_mark(struct area *area, int mark, uint64_t address) {

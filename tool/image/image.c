@@ -226,6 +226,20 @@ bool image_symbol_is_in(const struct image *image, const GElf_Sym *symbol, size_
 
 /* ---- Looking around ---- */
 
+const Elf64_Phdr *image_first_segment(const struct image *image, uint32_t type) {
+  EACH_SEGMENT(image, segment)
+    if (segment->p_type == type)
+      return segment;
+  return NULL;
+}
+
+struct code_range image_memory(const struct image *image) {
+  if (image->load_count == 0)
+    return (struct code_range){0};
+  const Elf64_Phdr *last = image->loads[image->load_count - 1];
+  return (struct code_range){image->loads[0]->p_vaddr, last->p_vaddr + last->p_memsz};
+}
+
 const struct image_section *image_section(const struct image *image, const char *name) {
   EACH_SECTION(image, section)
     if (strcmp(section->name, name) == 0)

@@ -84,6 +84,12 @@ static inline bool overlaps_segment(const Elf64_Phdr *segment, const Elf64_Shdr 
          overlap(segment->p_vaddr, size, section->sh_addr, section->sh_size);
 }
 
+/* The first segment of a type; NULL if there is none. */
+const Elf64_Phdr *image_first_segment(const struct image *image, uint32_t type);
+
+/* From the first address in memory to the last one's end; empty if nothing is loaded. */
+struct code_range image_memory(const struct image *image);
+
 /* Another section whose bytes in the file overlap with this one's; NULL if there is none. */
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section);

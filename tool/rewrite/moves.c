@@ -118,13 +118,6 @@ static bool is_common_note(const struct image_section *section) {
   return false;
 }
 
-const Elf64_Phdr *plan_interpreter(const struct image *image) {
-  EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_INTERP)
-      return segment;
-  return NULL;
-}
-
 /* Whether only headers and the dynamic section refer to a section. `interpreter`: the file's one
  * segment of this type. */
 static bool is_movable(const struct image_section *named, const Elf64_Phdr *interpreter) {
@@ -168,7 +161,7 @@ static bool check_movable(const struct plan *plan, const struct code_range *rang
                           struct problem *problem) {
   const struct image *image = plan->image;
   const uint64_t size = range->end - range->start;
-  const Elf64_Phdr *interpreter = plan_interpreter(image);
+  const Elf64_Phdr *interpreter = image_first_segment(image, PT_INTERP);
   EACH_SEGMENT(image, segment)
     if (segment != plan->first && segment->p_type == PT_LOAD &&
         overlap(segment->p_offset, segment->p_filesz, range->start, size))

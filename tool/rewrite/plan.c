@@ -92,7 +92,8 @@ static void find_end(struct plan *plan) {
  * everything else starts at 0. */
 static bool take_lead(struct plan *plan, uint64_t lead_max) {
   /* A static program of glibc for AArch64 or RISC-V goes on with the old headers (seen with 2.36). */
-  if (plan->image->header.e_machine != EM_X86_64 && plan_interpreter(plan->image) == NULL)
+  if (plan->image->header.e_machine != EM_X86_64 &&
+      image_first_segment(plan->image, PT_INTERP) == NULL)
     return false;
   const uint64_t start = plan->first->p_vaddr, lead = plan->alignment;
   if (plan->image->header.e_type != ET_EXEC || lead > lead_max || start < LOWEST_ADDRESS ||

@@ -136,9 +136,6 @@ uint64_t plan_new_headers_end(const struct plan *plan);
 /* Whether note and table fit into the raw section. */
 bool plan_fits_in_place(const struct plan *plan);
 
-/* The segment that names the program's interpreter; NULL: it is static. */
-const Elf64_Phdr *plan_interpreter(const struct image *image);
-
 /* moves.c: whether the new program headers fit without a move; finds the moves that make room for
  * them, false if a section can't move; and whether a move is of notes or .interp. */
 bool plan_has_room(const struct plan *plan);
