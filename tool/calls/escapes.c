@@ -55,26 +55,22 @@ static void take_word(struct graph_builder *builder, const struct linkage_word *
     graph_take(graph, symbol->address + word->value, how, word->address);
 }
 
-/* Goes through the jump tables as the addresses ascend. */
+/* Goes through the jump tables, which are merged, as the addresses ascend. */
 struct table_cursor {
   const struct code_ranges *tables;
-  size_t next;
-  uint64_t end; /* of the tables that start at or before the address */
+  size_t next; /* the first one that ends behind the address */
 };
 
 static struct table_cursor cursor_at(const struct graph_builder *builder, uint64_t address) {
   const struct code_ranges *tables = &builder->tables;
-  const size_t next = SEARCH_UP_TO(tables->items, tables->count, start, address);
-  return (struct table_cursor){tables, next, next == 0 ? 0 : tables->items[next - 1].end};
+  return (struct table_cursor){tables, SEARCH_UP_TO(tables->items, tables->count, end, address)};
 }
 
 static bool in_table(struct table_cursor *cursor, uint64_t address) {
   const struct code_ranges *tables = cursor->tables;
-  while (cursor->next < tables->count && tables->items[cursor->next].start <= address) {
-    const uint64_t end = tables->items[cursor->next++].end;
-    cursor->end = end > cursor->end ? end : cursor->end;
-  }
-  return address < cursor->end;
+  while (cursor->next < tables->count && tables->items[cursor->next].end <= address)
+    cursor->next++;
+  return cursor->next < tables->count && tables->items[cursor->next].start <= address;
 }
 
 static void take_words(struct graph_builder *builder, bool at_start) {
