@@ -265,31 +265,22 @@ static bool add_relocation(struct linkage *linkage, const struct code_architectu
 static bool read_rela(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table,
                       struct problem *problem) {
   const struct code_architecture *architecture = code_architecture(image->header.e_machine);
-  for (uint64_t at = 0; at + sizeof(Elf64_Rela) <= table->sh_size; at += sizeof(Elf64_Rela)) {
-    Elf64_Rela relocation;
-    memcpy(&relocation, image->bytes + table->sh_offset + at, sizeof relocation);
+  Elf64_Rela relocation;
+  for (uint64_t at = 0; rela_next(image, table, &at, &relocation);)
     if (!add_relocation(linkage, architecture, &relocation, problem))
       return false;
-  }
   return true;
-}
-
-uint64_t linkage_initial(const struct image *image, uint64_t address) {
-  const Elf64_Phdr *segment = image_load_at(image, address);
-  const uint64_t into = segment == NULL ? 0 : address - segment->p_vaddr;
-  uint64_t word = 0;
-  if (segment != NULL && into < segment->p_filesz && segment->p_filesz - into >= sizeof word)
-    memcpy(&word, image->bytes + segment->p_offset + into, sizeof word);
-  return word;
 }
 
 /* In a table of kind RELR the addends are in place, and each has a bit. */
 static void read_relr(struct linkage *linkage, const struct image *image, const Elf64_Shdr *table) {
   struct relr_reader reader = relr_open(image, table);
-  for (uint64_t address; relr_next(&reader, &address);)
+  for (uint64_t address, size; relr_next(&reader, &address);) {
+    const uint8_t *word = elf_image_at(&image->elf_image, address, &size);
     add_word(linkage, (struct linkage_word){.address = address,
-                                            .value = linkage_initial(image, address),
+                                            .value = size < sizeof size ? 0 : bits_load64(word),
                                             .kind = CODE_RELOCATION_ADDRESS});
+  }
 }
 
 static int compare_words(const void *a, const void *b) {

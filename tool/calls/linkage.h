@@ -57,9 +57,6 @@ static inline bool linkage_is_alone(const struct linkage *linkage) {
   return !linkage->is_library && !linkage->needs_more;
 }
 
-/* The file's value of the word at an address; 0 outside the file's bytes. */
-uint64_t linkage_initial(const struct image *image, uint64_t address);
-
 /* The word that starts at an address and that the dynamic linker fills in, or NULL. */
 const struct linkage_word *linkage_find(const struct linkage *linkage, uint64_t address);
 
