@@ -171,10 +171,8 @@ static bool print_records(struct lookup *lookup, const struct piece *piece,
   return ok;
 }
 
-/* piece: of an object; else NULL. */
-static bool look_up(void *context, const struct piece *piece, uint64_t address,
-                    struct problem *problem) {
-  struct lookup *lookup = context;
+static bool look_up(struct lookup *lookup, uint64_t address, struct problem *problem) {
+  const struct piece *piece = pieces_find(lookup->pieces, address);
   struct stackpack_record record;
   const enum stackpack_answer answer = stackpack_table_find(&lookup->table, address, &record);
   if (answer == STACKPACK_NOT_SAFEPOINT || answer == STACKPACK_NOT_MANAGED) {
@@ -186,12 +184,16 @@ static bool look_up(void *context, const struct piece *piece, uint64_t address,
 }
 
 static bool look_up_word(struct lookup *lookup, const char *word, struct problem *problem) {
+  struct pieces *pieces = lookup->pieces;
   uint64_t address;
-  if (lookup->pieces->count > 0)
-    return pieces_search(lookup->pieces, &lookup->names, word, look_up, lookup, problem);
-  if (!address_parse_hexadecimal(word, &address))
-    return problem_set(problem, "'%.100s' is no hexadecimal address", word);
-  return look_up(lookup, NULL, address - lookup->slide, problem);
+  if (pieces->count == 0)
+    return address_parse_hexadecimal(word, &address)
+               ? look_up(lookup, address - lookup->slide, problem)
+               : problem_set(problem, "'%.100s' is no hexadecimal address", word);
+  bool ok = pieces_search(pieces, &lookup->names, word, problem);
+  for (size_t i = 0; ok && i < pieces->found_count; i++)
+    ok = look_up(lookup, pieces->found[i], problem);
+  return ok;
 }
 
 /* Answers each line at once: a program may be waiting at the other end. */

@@ -76,57 +76,46 @@ static size_t first_name(const struct pieces *pieces, const char *text) {
   return from;
 }
 
-struct search {
-  struct pieces *pieces;
-  uint64_t offset;
-  piece_taker *take;
-  void *context;
-  size_t found;
-};
-
 /* member: of `length` letters; NULL: any. */
-static bool take_named(struct search *search, const char *member, size_t length, const char *text,
-                       struct problem *problem) {
-  const struct pieces *pieces = search->pieces;
+static void find_named(struct pieces *pieces, const char *member, size_t length, const char *text,
+                       uint64_t offset) {
   for (size_t i = first_name(pieces, text);
        i < pieces->name_count && strcmp(pieces->names[i].text, text) == 0; i++) {
     const struct piece_name *name = &pieces->names[i];
     const struct piece *piece = pieces_find(pieces, name->address);
-    if (piece == NULL || search->offset > piece->size - (name->address - piece->address) ||
-        (member != NULL && (piece->member == NULL || strlen(piece->member) != length ||
-                            memcmp(piece->member, member, length) != 0)))
-      continue;
-    search->found++;
-    if (!search->take(search->context, piece, name->address + search->offset, problem))
-      return false;
+    if (piece != NULL && offset <= piece->size - (name->address - piece->address) &&
+        (member == NULL || (piece->member != NULL && strlen(piece->member) == length &&
+                            memcmp(piece->member, member, length) == 0)))
+      ARRAY_ADD(pieces->found, pieces->found_count, pieces->found_capacity, name->address + offset);
   }
-  return true;
 }
 
 bool pieces_search(struct pieces *pieces, const struct names *names, const char *word,
-                   piece_taker *take, void *context, struct problem *problem) {
-  struct search search = {.pieces = pieces, .take = take, .context = context};
+                   struct problem *problem) {
+  uint64_t offset = 0;
   const char *plus = strrchr(word, '+');
   char *end = NULL;
   errno = 0;
   if (plus != NULL && plus[1] >= '0' && plus[1] <= '9')
-    search.offset = strtoull(plus + 1, &end, 16);
+    offset = strtoull(plus + 1, &end, 16);
   if (end == NULL || *end != 0 || errno != 0)
     return problem_set(problem,
                        "'%.100s' is no place in an object: SECTION+0x12 or FUNCTION+0x12 is", word);
   if (pieces->names == NULL)
     list_names(pieces, names);
   char *name = strndup(word, (size_t)(plus - word));
-  bool ok = take_named(&search, NULL, 0, name, problem);
-  for (const char *colon = name; ok && (colon = strchr(colon, ':')) != NULL; colon++)
-    ok = take_named(&search, name, (size_t)(colon - name), colon + 1, problem);
+  pieces->found_count = 0;
+  find_named(pieces, NULL, 0, name, offset);
+  for (const char *colon = name; (colon = strchr(colon, ':')) != NULL; colon++)
+    find_named(pieces, name, (size_t)(colon - name), colon + 1, offset);
   free(name);
-  return ok && (search.found > 0 ||
-                problem_set(problem, "no section or function has the place '%.100s'", word));
+  return pieces->found_count > 0 ||
+         problem_set(problem, "no section or function has the place '%.100s'", word);
 }
 
 void pieces_close(struct pieces *pieces) {
   free(pieces->items);
   free(pieces->names);
+  free(pieces->found);
   *pieces = (struct pieces){0};
 }

@@ -23,6 +23,8 @@ struct pieces {
   size_t count, capacity;
   struct piece_name *names; /* by text; owned; filled by the first search */
   size_t name_count, name_capacity;
+  uint64_t *found; /* the addresses of the last search; owned */
+  size_t found_count, found_capacity;
 };
 
 /* The piece with an address, or whose end it is; NULL if there is none. */
@@ -39,13 +41,10 @@ void piece_print(const struct piece *piece, uint64_t address);
  * NULL. */
 void piece_print_json(const struct piece *piece);
 
-/* The places that a word means: SECTION+0x12, FUNCTION+0x12, or either with MEMBER: in front; of
- * several sections or functions of that name, each. Calls `take` for each of their addresses, as
- * long as it returns true. False, and a problem, where `take` fails or the word means none. */
-typedef bool piece_taker(void *context, const struct piece *piece, uint64_t address,
-                         struct problem *problem);
+/* Finds the places that a word means: SECTION+0x12, FUNCTION+0x12, or either with MEMBER: in front;
+ * of several sections or functions of that name, each. False, and a problem, where it means none. */
 bool pieces_search(struct pieces *pieces, const struct names *names, const char *word,
-                   piece_taker *take, void *context, struct problem *problem);
+                   struct problem *problem);
 
 void pieces_close(struct pieces *pieces);
 

@@ -112,37 +112,24 @@ static bool mark_functions(const struct selection_item *item, const struct safep
 }
 
 /* Places of objects that a word means. */
-struct marking {
-  const struct safepoints *table;
-  const struct names *names;
-  bool *is_selected;
-  bool any;
-};
-
-static bool mark_place(void *context, const struct piece *piece, uint64_t address,
-                       struct problem *problem) {
-  struct marking *marking = context;
-  const struct selection_item item = {.first = address};
-  (void)piece;
-  (void)problem;
-  marking->any |= mark_addresses(marking->table, address, address, marking->is_selected) ||
-                  mark_functions(&item, marking->table, marking->names, marking->is_selected);
-  return true;
-}
-
 static bool mark_places(const struct selection_item *item, const struct safepoints *table,
                         struct pieces *pieces, const struct names *names, bool *is_selected,
                         struct problem *problem) {
-  struct marking marking = {table, names, is_selected, false};
+  bool any = false;
   if (item->is_place != (pieces->count > 0))
     return problem_set(problem,
                        item->is_place
                            ? "'%s' is a place in an object, and this is a program"
                            : "'%s' is no place in an object: SECTION+0x12 or FUNCTION+0x12 is",
                        item->word);
-  return pieces_search(pieces, names, item->word, mark_place, &marking, problem) &&
-         (marking.any ||
-          problem_set(problem, "no record at %s, nor a function with records", item->word));
+  if (!pieces_search(pieces, names, item->word, problem))
+    return false;
+  for (size_t i = 0; i < pieces->found_count; i++) {
+    const struct selection_item place = {.first = pieces->found[i]};
+    any |= mark_addresses(table, place.first, place.first, is_selected) ||
+           mark_functions(&place, table, names, is_selected);
+  }
+  return any || problem_set(problem, "no record at %s, nor a function with records", item->word);
 }
 
 bool selection_apply(const struct selection *selection, const struct safepoints *table,
