@@ -36,10 +36,10 @@ uint32_t call_graph_calls_near(const struct call_graph *graph, uint64_t end) {
 }
 
 bool graph_uses(const struct call_graph *graph, const char *words) {
-  if (graph->has_system_call && leaf_words_have(words, LEAF_SYSTEM_CALL))
+  if (graph->has_system_call && name_is_among(LEAF_SYSTEM_CALL, ' ', words))
     return true;
   for (uint32_t i = 1; *words != 0 && i < graph->linkage.symbol_count; i++)
-    if (leaf_words_have(words, graph->linkage.symbols[i].name))
+    if (name_is_among(graph->linkage.symbols[i].name, ' ', words))
       return true;
   return false;
 }

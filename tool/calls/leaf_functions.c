@@ -30,6 +30,8 @@
  */
 #include "tool/calls/leaf_functions.h"
 
+#include "tool/image/names.h"
+
 #include <string.h>
 
 const struct leaf_group leaf_groups[] = {
@@ -284,16 +286,6 @@ static const char never_return[] =
     "_ZSt20__throw_out_of_rangePKc _ZSt24__throw_out_of_range_fmtPKcz "
     "_ZSt16__throw_bad_castv _ZSt25__throw_bad_function_callv __libc_start_main";
 
-bool leaf_words_have(const char *words, const char *name) {
-  const size_t length = strlen(name);
-  if (length == 0)
-    return false;
-  for (const char *at = words; (at = strstr(at, name)) != NULL; at += length)
-    if ((at == words || at[-1] == ' ') && (at[length] == 0 || at[length] == ' '))
-      return true;
-  return false;
-}
-
 /* Whether a name starts with one of the words, up to the word's star. */
 static bool starts_have(const char *words, const char *name) {
   for (const char *star; (star = strchr(words, '*')) != NULL; words = star + 1) {
@@ -308,8 +300,9 @@ static bool starts_have(const char *words, const char *name) {
 
 size_t leaf_group_of(const char *name, enum leaf_library library) {
   for (size_t group = 0; group < leaf_group_count; group++)
-    if (leaf_groups[group].library == library && (leaf_words_have(leaf_groups[group].names, name) ||
-                                                  starts_have(leaf_groups[group].names, name)))
+    if (leaf_groups[group].library == library &&
+        (name_is_among(name, ' ', leaf_groups[group].names) ||
+         starts_have(leaf_groups[group].names, name)))
       return group;
   return leaf_group_count;
 }
@@ -333,19 +326,19 @@ struct leaf_callback leaf_callback(const char *name) {
       {"vid_puts", {LEAF_OF_TERMINALS, LEAF_AT_ONCE, 3}},
   };
   for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
-    if (leaf_words_have(callbacks[i].names, name))
+    if (name_is_among(name, ' ', callbacks[i].names))
       return callbacks[i].what;
   return (struct leaf_callback){.argument = -1};
 }
 
 uint8_t leaf_occasions(const char *name) {
-  if (leaf_words_have("exit __cxa_finalize", name))
+  if (name_is_among(name, ' ', "exit __cxa_finalize"))
     return LEAF_AT_EXIT;
-  if (leaf_words_have("quick_exit", name))
+  if (name_is_among(name, ' ', "quick_exit"))
     return LEAF_AT_QUICK_EXIT;
-  return leaf_words_have("abort __assert_fail __assert_perror_fail __assert __stack_chk_fail "
-                         "__chk_fail __fortify_fail",
-                         name)
+  return name_is_among(name, ' ',
+                       "abort __assert_fail __assert_perror_fail __assert __stack_chk_fail "
+                       "__chk_fail __fortify_fail")
              ? LEAF_AT_ABORT
              : 0;
 }
@@ -353,9 +346,11 @@ uint8_t leaf_occasions(const char *name) {
 bool leaf_is_allocator(const char *name) {
   for (size_t group = 0; group < leaf_group_count; group++)
     if (leaf_groups[group].memory == LEAF_ALLOCATOR &&
-        leaf_words_have(leaf_groups[group].names, name))
+        name_is_among(name, ' ', leaf_groups[group].names))
       return true;
   return false;
 }
 
-bool leaf_function_never_returns(const char *name) { return leaf_words_have(never_return, name); }
+bool leaf_function_never_returns(const char *name) {
+  return name_is_among(name, ' ', never_return);
+}

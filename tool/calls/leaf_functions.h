@@ -85,9 +85,6 @@ uint8_t leaf_occasions(const char *name);
 extern const struct leaf_group leaf_groups[];
 extern const size_t leaf_group_count;
 
-/* Whether a group has a name. */
-bool leaf_words_have(const char *words, const char *name);
-
 /* The number of a library's group that has a name, or leaf_group_count. */
 size_t leaf_group_of(const char *name, enum leaf_library library);
 

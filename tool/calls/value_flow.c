@@ -326,7 +326,7 @@ static bool calls_copy(const struct value_flow *flow, uint64_t address) {
   if (i == count || calls[i].at != address)
     return true;
   const char *name = called_name(graph, calls[i].target);
-  return name != NULL && leaf_words_have("memcpy memmove __memcpy_chk __memmove_chk", name);
+  return name != NULL && name_is_among(name, ' ', "memcpy memmove __memcpy_chk __memmove_chk");
 }
 
 /* A copy from one object on the stack to another has values from anywhere there. */

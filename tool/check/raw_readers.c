@@ -48,6 +48,7 @@
 #include "format/search.h"
 #include "format/stackmap_v3.h"
 #include "tool/code/parts.h"
+#include "tool/image/names.h"
 #include "tool/image/relocations.h"
 
 #include <ctype.h>
@@ -138,31 +139,24 @@ static bool marks_other_section(const struct search *search, const char *name, c
   return false;
 }
 
-/* Whether a word is among others, each between blanks. */
-static bool is_among(const char *word, const char *words) {
-  const size_t length = strlen(word);
-  for (const char *at = words; length > 0 && (at = strstr(at, word)) != NULL; at++)
-    if (at != words && at[-1] == ' ' && at[length] == ' ')
-      return true;
-  return false;
-}
-
 /* Ends of sections, as the C library and its start-up files refer to them. */
 static bool marks_end(const struct search *search, const char *name) {
-  return is_among(name, " etext _etext __etext __rela_iplt_end __rel_iplt_end"
-                        " __preinit_array_end __init_array_end __fini_array_end ") ||
+  return name_is_among(name, ' ',
+                       "etext _etext __etext __rela_iplt_end __rel_iplt_end "
+                       "__preinit_array_end __init_array_end __fini_array_end") ||
          marks_other_section(search, name, "__stop_");
 }
 
 /* Symbols that linkers define in any program (ld's default script; lld's addReservedSymbols). */
 static bool is_of_linker(const struct search *search, const char *name) {
-  return is_among(name, " edata _edata __edata end _end __end __end__ _bss_end__ __bss_end__"
-                        " __bss_start __bss_start__ __BSS_END__ data_start __data_start"
-                        " __DATA_BEGIN__ __SDATA_BEGIN__ __TMC_END__ __dso_handle _DYNAMIC"
-                        " __global_pointer$ __ehdr_start __executable_start __GNU_EH_FRAME_HDR"
-                        " _GLOBAL_OFFSET_TABLE_ _PROCEDURE_LINKAGE_TABLE_ __rela_iplt_start"
-                        " __rel_iplt_start __preinit_array_start __init_array_start"
-                        " __fini_array_start ") ||
+  return name_is_among(name, ' ',
+                       "edata _edata __edata end _end __end __end__ _bss_end__ __bss_end__ "
+                       "__bss_start __bss_start__ __BSS_END__ data_start __data_start "
+                       "__DATA_BEGIN__ __SDATA_BEGIN__ __TMC_END__ __dso_handle _DYNAMIC "
+                       "__global_pointer$ __ehdr_start __executable_start __GNU_EH_FRAME_HDR "
+                       "_GLOBAL_OFFSET_TABLE_ _PROCEDURE_LINKAGE_TABLE_ __rela_iplt_start "
+                       "__rel_iplt_start __preinit_array_start __init_array_start "
+                       "__fini_array_start") ||
          marks_end(search, name) || marks_other_section(search, name, "__start_");
 }
 

@@ -67,6 +67,14 @@ void names_close(struct names *names) {
   *names = (struct names){0};
 }
 
+bool name_is_among(const char *name, char separator, const char *names) {
+  const size_t length = strlen(name);
+  for (const char *at = names; length > 0 && (at = strstr(at, name)) != NULL; at += length)
+    if ((at == names || at[-1] == separator) && (at[length] == 0 || at[length] == separator))
+      return true;
+  return false;
+}
+
 static const struct name *find(const struct names *names, uint64_t address) {
   const size_t from = SEARCH_BELOW(names->items, names->count, address, address);
   return from < names->count && names->items[from].address == address ? &names->items[from] : NULL;

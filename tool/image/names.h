@@ -28,6 +28,9 @@ void names_close(struct names *names);
  * 5.5.4; RISC-V ELF psABI, "Mapping Symbol"), or is a label of the assembler's own. */
 bool names_is_mapping(const char *text);
 
+/* Whether a name is one of several, with a separator between each. */
+bool name_is_among(const char *name, char separator, const char *names);
+
 /* The name of the function that starts at an address; NULL if it has none. */
 const char *names_find(const struct names *names, uint64_t address);
 

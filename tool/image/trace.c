@@ -1,21 +1,12 @@
 /* trace.c - see trace.h. */
 #include "tool/image/trace.h"
 
+#include "tool/image/names.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether a list of words, separated by commas, has a word. */
-static bool has_word(const char *list, const char *word) {
-  const size_t size = strlen(word);
-  for (; list != NULL; list = strchr(list, ',')) {
-    list += *list == ',';
-    if (strncmp(list, word, size) == 0 && (list[size] == '\0' || list[size] == ','))
-      return true;
-  }
-  return false;
-}
 
 double trace_seconds(const struct timespec *since) {
   struct timespec now;
@@ -24,7 +15,9 @@ double trace_seconds(const struct timespec *since) {
 }
 
 struct trace trace_begin(const char *group) {
-  struct trace trace = {.group = has_word(getenv("STACKPACK_TRACE"), group) ? group : NULL};
+  const char *groups = getenv("STACKPACK_TRACE");
+  const bool is_wanted = groups != NULL && name_is_among(group, ',', groups);
+  struct trace trace = {.group = is_wanted ? group : NULL};
   if (trace.group != NULL)
     clock_gettime(CLOCK_MONOTONIC, &trace.start);
   return trace;
