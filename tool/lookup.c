@@ -191,8 +191,8 @@ static bool look_up_word(struct lookup *lookup, const char *word, struct problem
                ? look_up(lookup, address - lookup->slide, problem)
                : problem_set(problem, "'%.100s' is no hexadecimal address", word);
   bool ok = pieces_search(pieces, &lookup->names, word, problem);
-  for (size_t i = 0; ok && i < pieces->found_count; i++)
-    ok = look_up(lookup, pieces->found[i], problem);
+  for (size_t i = 0; ok && i < pieces->found.count; i++)
+    ok = look_up(lookup, pieces->found.items[i], problem);
   return ok;
 }
 

@@ -326,7 +326,7 @@ bool call_graph_open(struct call_graph *graph, const struct image *image,
   free(builder.later);
   free(builder.landings);
   free(builder.pads);
-  free(builder.pad_landings);
+  free(builder.pad_landings.items);
   free(builder.pad_pointers);
   free(builder.group);
   free(builder.next_in_group);

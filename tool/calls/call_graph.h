@@ -61,6 +61,7 @@
 #include "tool/calls/linkage.h"
 #include "tool/flow/unit.h"
 #include "tool/image/image.h"
+#include "tool/image/integers.h"
 #include "tool/image/names.h"
 
 /* Words of the files of the graph:
@@ -270,9 +271,9 @@ struct graph_builder {
   struct landing *landings;
   size_t landing_count, landing_capacity;
   struct landing_pad *pads;          /* by calls.start */
-  uint64_t *pad_landings;            /* the same, sorted, each once */
+  struct integers pad_landings;      /* the same, sorted, each once */
   struct pad_pointers *pad_pointers; /* by pad_landings */
-  size_t pad_count, pad_capacity, pad_landing_count;
+  size_t pad_count, pad_capacity;
   /* By function: the first one of its group (frame_groups.c), and the next one. */
   uint32_t *group, *next_in_group;
   struct code_ranges tables; /* words of jump tables: exempt from being functions' addresses */

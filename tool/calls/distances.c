@@ -9,7 +9,6 @@
  * A function that names many places has many pairs: if all of them are too many to look at, every
  * function's address counts as taken.
  */
-#include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 
@@ -20,11 +19,9 @@ enum { PLACES = 16 }; /* referenced ones within a table */
 
 struct adder {
   struct graph_builder *builder;
-  uint64_t *places; /* that one function names, ascending */
-  size_t count, capacity;
-  uint64_t *bases; /* all referenced places outside code, ascending */
-  size_t base_count, base_capacity;
-  uint64_t budget; /* of words and sums */
+  struct integers places; /* that one function names, ascending */
+  struct integers bases;  /* all referenced places outside code, ascending */
+  uint64_t budget;        /* of words and sums */
 };
 
 /* Lists the referenced places of an area. */
@@ -32,14 +29,13 @@ static void add_bases(struct adder *adder, const struct area *area) {
   const uint8_t *marks = area->marks[MARK_BASE];
   for (uint64_t byte = 0; 8 * byte < area->size; byte++)
     for (unsigned bits = marks[byte]; bits != 0; bits &= bits - 1)
-      (void)ARRAY_ADD(adder->bases, adder->base_count, adder->base_capacity,
-                      area->address + 8 * byte + (unsigned)__builtin_ctz(bits));
+      integers_add(&adder->bases, area->address + 8 * byte + (unsigned)__builtin_ctz(bits));
 }
 
 /* The sums from place `i` on that are in an area of code. Returns the first place beyond. */
 static size_t take_sums_in(struct adder *adder, const struct area *area, size_t i, size_t end,
                            uint64_t distance, uint64_t at) {
-  const uint64_t *places = adder->places, from = distance - area->address, size = area->size;
+  const uint64_t *places = adder->places.items, from = distance - area->address, size = area->size;
   const uint8_t *marks = area->marks[MARK_FUNCTION];
   for (uint64_t n; i < end && (n = places[i] + from) < size; i++)
     if ((marks[n / 8] >> n % 8 & 1) != 0)
@@ -51,11 +47,12 @@ static size_t take_sums_in(struct adder *adder, const struct area *area, size_t 
  * places ascend. */
 static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
   struct call_graph *graph = adder->builder->graph;
-  const uint64_t start = graph->code_start, span = graph->code_span, *places = adder->places;
-  const size_t first = (int64_t)(start - distance) < 0
-                           ? 0
-                           : search_words_below(places, adder->count, start - distance);
-  const size_t end = adder->count - first < adder->budget ? adder->count : first + adder->budget;
+  const uint64_t start = graph->code_start, span = graph->code_span;
+  const uint64_t *places = adder->places.items;
+  const size_t count = adder->places.count;
+  const size_t first =
+      (int64_t)(start - distance) < 0 ? 0 : search_words_below(places, count, start - distance);
+  const size_t end = count - first < adder->budget ? count : first + adder->budget;
   size_t i = first;
   while (i < end && places[i] + distance - start < span) {
     const struct area *area = areas_find(&graph->areas, places[i] + distance);
@@ -70,8 +67,9 @@ static void take_sums(struct adder *adder, uint64_t at, uint64_t distance) {
 /* Where a table that starts at a place ends at the latest: at a referenced place after others. */
 static uint64_t end_of_table(const struct adder *adder, const struct area *area, uint64_t start) {
   const uint64_t end = area->address + area->size;
-  const size_t last = search_words_below(adder->bases, adder->base_count, start + 1) + PLACES - 1;
-  return last < adder->base_count && adder->bases[last] < end ? adder->bases[last] : end;
+  const struct integers *bases = &adder->bases;
+  const size_t last = search_words_below(bases->items, bases->count, start + 1) + PLACES - 1;
+  return last < bases->count && bases->items[last] < end ? bases->items[last] : end;
 }
 
 /* Takes the functions at distances that are in the words from a place on. Those before `done` were
@@ -79,7 +77,8 @@ static uint64_t end_of_table(const struct adder *adder, const struct area *area,
 static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
   const struct call_graph *graph = adder->builder->graph;
   const struct area *area = areas_find(&graph->areas, start);
-  const uint64_t lowest = adder->places[0], highest = adder->places[adder->count - 1];
+  const struct integers *places = &adder->places;
+  const uint64_t lowest = places->items[0], highest = places->items[places->count - 1];
   const uint64_t first = graph->code_start - highest; /* of the distances that may lead to code */
   const uint64_t count = highest - lowest + graph->code_span;
   if (area == NULL)
@@ -103,10 +102,10 @@ static uint64_t take_table(struct adder *adder, uint64_t start, uint64_t done) {
 
 static void take_tables(struct adder *adder) {
   uint64_t done = 0;
-  adder->count = array_sort_words(adder->places, adder->count);
-  for (size_t i = 0; i < adder->count; i++)
-    done = take_table(adder, adder->places[i], done);
-  adder->count = 0;
+  integers_sort(&adder->places);
+  for (size_t i = 0; i < adder->places.count; i++)
+    done = take_table(adder, adder->places.items[i], done);
+  adder->places.count = 0;
 }
 
 static uint64_t size_of(const struct areas *areas) {
@@ -125,12 +124,12 @@ void distances_find(struct graph_builder *builder) {
       add_bases(&adder, &builder->graph->areas.items[i]);
   for (size_t i = 0; i < builder->naming_count; i++) {
     const struct naming *naming = &builder->namings[i];
-    (void)ARRAY_ADD(adder.places, adder.count, adder.capacity, naming->place);
+    integers_add(&adder.places, naming->place);
     if (i + 1 == builder->naming_count || naming[1].function != naming->function)
       take_tables(&adder);
   }
   if (adder.budget == 0)
     builder->hands_over = builder->graph->code_start;
-  free(adder.bases);
-  free(adder.places);
+  free(adder.bases.items);
+  free(adder.places.items);
 }

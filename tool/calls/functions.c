@@ -10,7 +10,6 @@
  * divide it.
  */
 #include "elf/evidence.h"
-#include "format/array.h"
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 #include "tool/code/code.h"
@@ -19,29 +18,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct starts {
-  uint64_t *items;
-  size_t count, capacity;
-};
-
-static void add_start(struct starts *starts, uint64_t address) {
-  (void)ARRAY_ADD(starts->items, starts->count, starts->capacity, address);
-}
-
 /* A label in code may be the start of a function in assembly, where types are optional. */
-static void add_symbols(struct starts *starts, const struct image *image) {
+static void add_symbols(struct integers *starts, const struct image *image) {
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next_defined(&at);) {
     const unsigned type = GELF_ST_TYPE(at.symbol.st_info);
     const bool is_label = type == STT_NOTYPE && *at.name != 0 && !names_is_mapping(at.name);
     if (type == STT_FUNC || type == STT_GNU_IFUNC || is_label)
-      add_start(starts, at.symbol.st_value);
+      integers_add(starts, at.symbol.st_value);
   }
 }
 
 /* Sorts the starts, and keeps each that is in code once. */
-static void sort_starts(struct starts *starts, const struct areas *areas) {
+static void sort_starts(struct integers *starts, const struct areas *areas) {
   size_t kept = 0;
-  starts->count = array_sort_words(starts->items, starts->count);
+  integers_sort(starts);
   for (size_t i = 0; i < starts->count; i++) {
     const struct area *area = areas_find(areas, starts->items[i]);
     if (area != NULL && area->is_code)
@@ -76,41 +66,41 @@ static uint64_t after_padding(const struct graph_builder *builder, const struct 
  * its padding. The code after a jump in the same stub, for lazy binding, becomes a function of its
  * own, too. The section's entry size is unreliable: some state none, and some tables start with a
  * larger entry. */
-static void add_stubs(const struct graph_builder *builder, struct starts *starts,
+static void add_stubs(const struct graph_builder *builder, struct integers *starts,
                       const struct area *area) {
   const uint64_t end = area->address + area->size;
   struct code_instruction instruction;
   for (uint64_t at = area->address; at < end; at += instruction.length) {
     builder->architecture->decode(area->bytes + (at - area->address), end - at, at, &instruction);
     if (instruction.kind == CODE_JUMP)
-      add_start(starts, after_padding(builder, area, at + instruction.length, end));
+      integers_add(starts, after_padding(builder, area, at + instruction.length, end));
   }
 }
 
-static void add_all(const struct graph_builder *builder, struct starts *starts,
+static void add_all(const struct graph_builder *builder, struct integers *starts,
                     const struct image *image, const struct safepoints *table,
                     const struct code_ranges *unwound) {
   const struct call_graph *graph = builder->graph;
   add_symbols(starts, image);
   for (size_t i = 0; i < unwound->count; i++)
-    add_start(starts, unwound->items[i].start);
+    integers_add(starts, unwound->items[i].start);
   for (uint32_t i = 0; table != NULL && i < table->function_count; i++)
-    add_start(starts, table->functions[i].address);
+    integers_add(starts, table->functions[i].address);
   for (size_t i = 0; i < graph->areas.count; i++) {
     if (graph->areas.items[i].is_code)
-      add_start(starts, graph->areas.items[i].address);
+      integers_add(starts, graph->areas.items[i].address);
     if (graph->areas.items[i].is_linkage)
       add_stubs(builder, starts, &graph->areas.items[i]);
   }
-  add_start(starts, graph->linkage.entry);
-  add_start(starts, graph->linkage.init);
-  add_start(starts, graph->linkage.fini);
+  integers_add(starts, graph->linkage.entry);
+  integers_add(starts, graph->linkage.init);
+  integers_add(starts, graph->linkage.fini);
 }
 
 /* ---- Gaps ---- */
 
 /* Adds code after the recorded end of a function and before the next start. */
-static void add_gaps(const struct graph_builder *builder, struct starts *starts,
+static void add_gaps(const struct graph_builder *builder, struct integers *starts,
                      const struct code_ranges *ranges) {
   const struct areas *areas = &builder->graph->areas;
   const size_t count = starts->count;
@@ -130,7 +120,7 @@ static void add_gaps(const struct graph_builder *builder, struct starts *starts,
       continue;
     const uint64_t code = after_padding(builder, area, known_end, next);
     if (code < next)
-      add_start(starts, code);
+      integers_add(starts, code);
   }
 }
 
@@ -148,7 +138,7 @@ static void find_data(struct call_graph *graph) {
   }
 }
 
-static void make_functions(struct call_graph *graph, const struct starts *starts,
+static void make_functions(struct call_graph *graph, const struct integers *starts,
                            const struct code_ranges *ranges) {
   assert(graph->functions == NULL && IS_SORTED(ranges->items, ranges->count, start));
   graph->functions = calloc(starts->count + 1, sizeof *graph->functions);
@@ -178,7 +168,7 @@ static void make_functions(struct call_graph *graph, const struct starts *starts
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table) {
   struct evidence evidence;
-  struct starts starts = {0};
+  struct integers starts = {0};
   (void)evidence_find(&evidence, &image->elf_image);
   const struct code_ranges *unwound = &evidence.code.unwound;
   struct code_ranges *ranges = &evidence.code.named; /* and then of both */

@@ -44,9 +44,9 @@ static void add_landing(struct graph_builder *builder, const struct landing_pad 
 }
 
 const struct pad_pointers *landings_pad(const struct graph_builder *builder, uint64_t address) {
-  const size_t number =
-      search_words_below(builder->pad_landings, builder->pad_landing_count, address);
-  return number < builder->pad_landing_count && builder->pad_landings[number] == address
+  const struct integers *landings = &builder->pad_landings;
+  const size_t number = search_words_below(landings->items, landings->count, address);
+  return number < landings->count && landings->items[number] == address
              ? &builder->pad_pointers[number]
              : NULL;
 }
@@ -72,12 +72,10 @@ static int compare_pads(const void *a, const void *b) {
 }
 
 static void sort_pads(struct graph_builder *builder) {
-  const size_t count = builder->pad_count;
-  builder->pad_landings = calloc(count + 1, sizeof *builder->pad_landings);
-  array_sort(builder->pads, count, sizeof *builder->pads, compare_pads);
-  for (size_t i = 0; i < count; i++)
-    builder->pad_landings[i] = builder->pads[i].landing;
-  builder->pad_landing_count = array_sort_words(builder->pad_landings, count);
+  array_sort(builder->pads, builder->pad_count, sizeof *builder->pads, compare_pads);
+  for (size_t i = 0; i < builder->pad_count; i++)
+    integers_add(&builder->pad_landings, builder->pads[i].landing);
+  integers_sort(&builder->pad_landings);
 }
 
 /* The canonical frame address is at a fixed distance from the stack pointer at the function's
@@ -142,8 +140,9 @@ bool landings_read(struct graph_builder *builder, const struct image *image,
                                 ".gcc_except_table");
   sort_pads(builder);
   builder->pad_pointers = /* REGION_ANYWHERE, unless there is a frame */
-      calloc(builder->pad_landing_count + 1, sizeof *builder->pad_pointers);
-  read_frames(builder, &frames, builder->pad_landings, builder->pad_landing_count, set_pointers);
+      calloc(builder->pad_landings.count + 1, sizeof *builder->pad_pointers);
+  read_frames(builder, &frames, builder->pad_landings.items, builder->pad_landings.count,
+              set_pointers);
   find_parts(builder, &frames);
   return true;
 }

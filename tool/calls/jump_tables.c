@@ -103,8 +103,9 @@ static bool is_others(const struct value_flow *flow, const struct area *area,
   const uint64_t address = table.table + (uint64_t)n * table.size;
   if (!area_is_marked(area, MARK_BASE, address))
     return false;
-  const size_t own = search_words_below(flow->named, flow->named_count, address);
-  return own == flow->named_count || flow->named[own] != address;
+  const struct integers *named = &flow->named;
+  const size_t own = search_words_below(named->items, named->count, address);
+  return own == named->count || named->items[own] != address;
 }
 
 /* Extends a table beyond the next place whose address is taken. */

@@ -485,11 +485,10 @@ void returns_begin(struct returns *returns, uint32_t function) {
 static void start_entries(struct returns *returns) {
   struct unit *unit = returns->unit;
   const struct graph_builder *builder = returns->builder;
-  for (size_t i =
-           search_words_below(builder->pad_landings, builder->pad_landing_count, returns->start);
-       i < builder->pad_landing_count && builder->pad_landings[i] - returns->start < returns->size;
-       i++)
-    unit_start(unit, builder->pad_landings[i]);
+  const struct integers *pads = &builder->pad_landings;
+  for (size_t i = search_words_below(pads->items, pads->count, returns->start);
+       i < pads->count && pads->items[i] - returns->start < returns->size; i++)
+    unit_start(unit, pads->items[i]);
   for (uint32_t i = returns->verdicts[returns->function].first_entry; i != 0;
        i = returns->entries[i - 1].next)
     unit_start(unit, returns->entries[i - 1].address);

@@ -42,11 +42,9 @@ struct sweep {
 
   /* Where control may come in the function, by a jump or by its address: the distance from the start,
    * twice, plus 1 for a jump. */
-  uint64_t *targets;
-  size_t target_count, target_capacity;
-  uint64_t *code_ends; /* by function: after its last instruction, besides padding */
-  uint64_t *entered;   /* places in other functions that direct jumps and calls enter */
-  size_t entered_count, entered_capacity;
+  struct integers targets;
+  uint64_t *code_ends;     /* by function: after its last instruction, besides padding */
+  struct integers entered; /* places in other functions that direct jumps and calls enter */
 
   struct endings endings;
   struct returns returns;
@@ -62,8 +60,7 @@ static void add_load(struct sweep *sweep, uint32_t call, uint64_t at) {
 }
 
 static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
-  (void)ARRAY_ADD(sweep->targets, sweep->target_count, sweep->target_capacity,
-                  (address - sweep->start) * 2 + is_jumps);
+  integers_add(&sweep->targets, (address - sweep->start) * 2 + is_jumps);
 }
 
 /* Control may come to the middle of another function as if to its start. Parts of functions, and the
@@ -129,7 +126,7 @@ static void add_direct(struct sweep *sweep, uint64_t at, const struct code_instr
     return;
   }
   if (graph->functions[function].address != target) {
-    (void)ARRAY_ADD(sweep->entered, sweep->entered_count, sweep->entered_capacity, target);
+    integers_add(&sweep->entered, target);
     if (instruction->kind == CODE_CALL)
       enter_at(sweep, function, target);
     else
@@ -478,13 +475,14 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
 /* If a jump enters between a load and the call, the pointer may be another one there. */
 static void check_loads(struct sweep *sweep) {
   struct call *calls = sweep->builder->graph->calls;
+  struct integers *targets = &sweep->targets;
   if (sweep->load_count > 0)
-    sweep->target_count = array_sort_words(sweep->targets, sweep->target_count);
+    integers_sort(targets);
   for (size_t i = 0; i < sweep->load_count; i++) {
     const struct load *load = &sweep->loads[i];
     const uint64_t behind = load->at + 1 - sweep->start, call = calls[load->call].at - sweep->start;
-    const size_t next = search_words_below(sweep->targets, sweep->target_count, behind * 2);
-    if (next < sweep->target_count && sweep->targets[next] / 2 <= call)
+    const size_t next = search_words_below(targets->items, targets->count, behind * 2);
+    if (next < targets->count && targets->items[next] / 2 <= call)
       calls[load->call].is_loaded = false;
   }
 }
@@ -509,7 +507,7 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->function = number;
   sweep->start = function->address;
   sweep->end = function->address + function->size;
-  sweep->target_count = sweep->load_count = 0;
+  sweep->targets.count = sweep->load_count = 0;
   sweep->zeros = (struct code_range){0};
   function->first_call = graph->call_count;
   if (function->is_data)
@@ -520,8 +518,8 @@ static void sweep_function(struct sweep *sweep, uint32_t number) {
   sweep->endings.runs_on[number] = code_ends(course.last) ? ENDS : RUNS_ON;
   sweep->endings.last_calls[number] = course.last == CODE_CALL ? course.last_call : 0;
   sweep->code_ends[number] = course.end;
-  for (size_t i = 0; i < sweep->target_count; i++) {
-    const uint64_t target = sweep->targets[i];
+  for (size_t i = 0; i < sweep->targets.count; i++) {
+    const uint64_t target = sweep->targets.items[i];
     if (runs_on_from(sweep, sweep->start + target / 2, target % 2 != 0, course.end))
       endings_run_on(&sweep->endings, number);
   }
@@ -544,9 +542,10 @@ static void check_landings(const struct graph_builder *builder) {
 
 /* Control passes the end of a function whose padding another one enters. */
 static void pass_ends(struct sweep *sweep) {
-  for (size_t i = 0; i < sweep->entered_count; i++) {
-    const uint32_t function = call_graph_function(sweep->builder->graph, sweep->entered[i]);
-    if (sweep->entered[i] >= sweep->code_ends[function])
+  for (size_t i = 0; i < sweep->entered.count; i++) {
+    const uint64_t place = sweep->entered.items[i];
+    const uint32_t function = call_graph_function(sweep->builder->graph, place);
+    if (place >= sweep->code_ends[function])
       endings_run_on(&sweep->endings, function);
   }
 }
@@ -591,8 +590,8 @@ void sweep(struct graph_builder *builder) {
   returns_settle(&sweep.returns, &sweep.endings);
   endings_settle(&sweep.endings);
   returns_close(&sweep.returns);
-  free(sweep.targets);
-  free(sweep.entered);
+  free(sweep.targets.items);
+  free(sweep.entered.items);
   free(sweep.code_ends);
   free(sweep.loads);
 }

@@ -45,9 +45,9 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
 
 void value_flow_close(struct value_flow *flow) {
   free(flow->blocks);
-  free(flow->named);
+  free(flow->named.items);
   free(flow->tables);
-  free(flow->labels);
+  free(flow->labels.items);
   intern_free(&flow->table_numbers);
 }
 
@@ -76,11 +76,11 @@ bool value_flow_is_inside(const struct value_flow *flow, uint64_t address) {
 
 static void note_names(struct value_flow *flow, const struct code_instruction *instruction) {
   if (instruction->has_reference && !instruction->is_access) {
-    ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->reference);
+    integers_add(&flow->named, instruction->reference);
     flow->names_label |= unit_range(flow->unit, instruction->reference) != NULL;
   }
   for (unsigned k = 0; k < instruction->constant_count; k++)
-    ARRAY_ADD(flow->named, flow->named_count, flow->named_capacity, instruction->constants[k]);
+    integers_add(&flow->named, instruction->constants[k]);
 }
 
 static void note(void *context, const struct code_instruction *instruction) {
@@ -116,7 +116,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
   flow->slots.made.count = !is_alone && graph->functions[number].is_mixed ? CODE_PLACES + 1 : 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
-  flow->named_count = 0;
+  flow->named.count = 0;
   flow->unit->note = note;
   flow->unit->note_context = flow;
   unit_clear(flow->unit);
@@ -124,7 +124,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
     add_function(flow, i);
   unit_start_targets(flow->unit);
   flow->unit->note = NULL;
-  flow->named_count = array_sort_words(flow->named, flow->named_count);
+  integers_sort(&flow->named);
   intern_clear(&flow->table_numbers);
   flow->table_count = 0;
   flow->round = 0;
@@ -143,14 +143,14 @@ static void start_block(struct value_flow *flow, uint64_t address) {
 
 /* Labels start blocks. */
 static void start_labels(struct value_flow *flow) {
-  flow->label_count = 0;
+  flow->labels.count = 0;
   for (uint32_t i = 0; flow->enters_labels && i < flow->unit->step_count; i++) {
     struct unit_step *step = &flow->unit->steps[i];
     if (!area_is_marked(areas_find(&flow->builder->graph->areas, step->address), MARK_LABEL,
                         step->address))
       continue;
     step->is_start = true;
-    (void)ARRAY_ADD(flow->labels, flow->label_count, flow->labels_capacity, step->address);
+    integers_add(&flow->labels, step->address);
   }
 }
 
@@ -178,8 +178,8 @@ static void start_blocks(struct value_flow *flow) {
   for (size_t i = 0; i < flow->unit->range_count; i++)
     start_block(flow, flow->unit->ranges[i].start);
   start_labels(flow);
-  for (size_t i = 0; i < flow->named_count; i++)
-    start_blocks_of_table(flow, flow->named[i]);
+  for (size_t i = 0; i < flow->named.count; i++)
+    start_blocks_of_table(flow, flow->named.items[i]);
   for (uint32_t i = 0, size = 0; i < flow->unit->step_count; i++) {
     size = flow->unit->steps[i].is_start || size == BLOCK_STEPS ? 0 : size;
     flow->unit->steps[i].is_start |= size == 0;
@@ -289,12 +289,12 @@ static void enter_entries(struct value_flow *flow, struct code_value value, uint
 /* Enters all labels with the values of all unresolved jumps so far. */
 static void enter_labels(struct value_flow *flow, uint32_t values) {
   const uint32_t joined =
-      flow->label_count == 0 ? flow->jumped : join_values(flow, flow->jumped, values);
-  if (joined == flow->jumped || !value_flow_spend(flow, flow->label_count))
+      flow->labels.count == 0 ? flow->jumped : join_values(flow, flow->jumped, values);
+  if (joined == flow->jumped || !value_flow_spend(flow, flow->labels.count))
     return;
   flow->jumped = joined;
-  for (size_t i = 0; i < flow->label_count; i++)
-    enter_address(flow, flow->labels[i], joined);
+  for (size_t i = 0; i < flow->labels.count; i++)
+    enter_address(flow, flow->labels.items[i], joined);
 }
 
 static void enter_target(struct value_flow *flow, struct code_value target, uint32_t values) {
@@ -368,7 +368,7 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
 
 static bool returns_oddly(const struct value_flow *flow, const struct unit_step *step) {
   const struct call_graph *graph = flow->builder->graph;
-  return flow->label_count > 0 &&
+  return flow->labels.count > 0 &&
          graph->functions[call_graph_function(graph, step->address)].returns_oddly;
 }
 

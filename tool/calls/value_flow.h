@@ -40,16 +40,14 @@ struct value_flow {
   bool sums_code;   /* it adds something to an address of code; */
   bool hands_over;  /* maybe for other functions: without a jump, or not to a place of its own */
   bool names_label; /* it makes the address of a place of its own */
-  bool knows_arguments; /* at its start, registers hold CODE_ARGUMENT values */
-  bool has_targets;     /* a table points into a block: the blocks must be made again */
-  bool enters_labels;   /* unresolved jumps may go to places that are marked, */
-  uint64_t *labels;     /* these; */
-  size_t label_count, labels_capacity;
-  uint32_t jumped;            /* with the join of their values in a round, or NO_VALUES */
-  struct unit *unit;          /* its code */
-  struct value_block *blocks; /* by the unit's block */
-  uint64_t *named;            /* the addresses that its instructions take: sorted, each once */
-  size_t named_count, named_capacity;
+  bool knows_arguments;        /* at its start, registers hold CODE_ARGUMENT values */
+  bool has_targets;            /* a table points into a block: the blocks must be made again */
+  bool enters_labels;          /* unresolved jumps may go to places that are marked, */
+  struct integers labels;      /* these; */
+  uint32_t jumped;             /* with the join of their values in a round, or NO_VALUES */
+  struct unit *unit;           /* its code */
+  struct value_block *blocks;  /* by the unit's block */
+  struct integers named;       /* the addresses that its instructions take: sorted, each once */
   struct intern table_numbers; /* of tables, by the fields of their values */
   struct jump_table *tables;   /* by number */
   size_t table_count, tables_capacity;

@@ -43,11 +43,11 @@
  */
 #include "tool/check/raw_readers.h"
 
-#include "format/array.h"
 #include "format/bits.h"
 #include "format/search.h"
 #include "format/stackmap_v3.h"
 #include "tool/code/parts.h"
+#include "tool/image/integers.h"
 #include "tool/image/names.h"
 #include "tool/image/relocations.h"
 
@@ -69,8 +69,7 @@ enum {
 struct search {
   const struct image *image;
   const struct image_section *raw;
-  uint64_t *starts; /* the addresses of the maps' headers, in order */
-  size_t start_count, start_capacity;
+  struct integers starts; /* the addresses of the maps' headers, in order */
   bool marks_end;   /* the section's address is also the end of another one, as a symbol says */
   uint64_t marked;  /* the start of one whose end may have been marked so, before strip; or 0 */
   bool is_fixed;    /* words and constants may be addresses */
@@ -89,8 +88,7 @@ static void find_starts(struct search *search) {
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
   while (stackmap_v3_next_map(&reader)) {
-    const uint64_t start = raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE;
-    ARRAY_ADD(search->starts, search->start_count, search->start_capacity, start);
+    integers_add(&search->starts, raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE);
     while (stackmap_v3_next_function(&reader, &function))
       for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
         ;
@@ -111,9 +109,9 @@ static bool means_raw(const struct search *search, uint64_t address) {
 static bool means_map(const struct search *search, uint64_t address, uint64_t size) {
   if (!means_raw(search, address))
     return false;
-  const size_t after =
-      search_words_below(search->starts, search->start_count, address + 1); /* starts up to it */
-  return after > 0 && address - search->starts[after - 1] < size;
+  const struct integers *starts = &search->starts;
+  const size_t after = search_words_below(starts->items, starts->count, address + 1);
+  return after > 0 && address - starts->items[after - 1] < size;
 }
 
 /* Whether a number is the address of a map. */
@@ -122,7 +120,7 @@ static bool number_means_map(const struct search *search, uint64_t number, uint6
     return false;
   if (!search->is_nameless)
     return means_map(search, number, size);
-  return search->start_count <= STARTS_MAX && number % ROUND != 0 &&
+  return search->starts.count <= STARTS_MAX && number % ROUND != 0 &&
          means_map(search, number, EXACTLY);
 }
 
@@ -530,6 +528,6 @@ bool raw_readers_find(const struct image *image, const struct image_section *raw
     search_words(&search);
   if (found->text[0] == 0)
     search_all_code(&search);
-  free(search.starts);
+  free(search.starts.items);
   return found->text[0] != 0;
 }

@@ -86,7 +86,7 @@ static void find_named(struct pieces *pieces, const char *member, size_t length,
     if (piece != NULL && offset <= piece->size - (name->address - piece->address) &&
         (member == NULL || (piece->member != NULL && strlen(piece->member) == length &&
                             memcmp(piece->member, member, length) == 0)))
-      ARRAY_ADD(pieces->found, pieces->found_count, pieces->found_capacity, name->address + offset);
+      integers_add(&pieces->found, name->address + offset);
   }
 }
 
@@ -104,18 +104,18 @@ bool pieces_search(struct pieces *pieces, const struct names *names, const char 
   if (pieces->names == NULL)
     list_names(pieces, names);
   char *name = strndup(word, (size_t)(plus - word));
-  pieces->found_count = 0;
+  pieces->found.count = 0;
   find_named(pieces, NULL, 0, name, offset);
   for (const char *colon = name; (colon = strchr(colon, ':')) != NULL; colon++)
     find_named(pieces, name, (size_t)(colon - name), colon + 1, offset);
   free(name);
-  return pieces->found_count > 0 ||
+  return pieces->found.count > 0 ||
          problem_set(problem, "no section or function has the place '%.100s'", word);
 }
 
 void pieces_close(struct pieces *pieces) {
   free(pieces->items);
   free(pieces->names);
-  free(pieces->found);
+  free(pieces->found.items);
   *pieces = (struct pieces){0};
 }

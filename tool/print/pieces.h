@@ -4,6 +4,7 @@
 #ifndef STACKPACK_PIECES_H
 #define STACKPACK_PIECES_H
 
+#include "tool/image/integers.h"
 #include "tool/image/names.h"
 
 struct piece {
@@ -23,8 +24,7 @@ struct pieces {
   size_t count, capacity;
   struct piece_name *names; /* by text; owned; filled by the first search */
   size_t name_count, name_capacity;
-  uint64_t *found; /* the addresses of the last search; owned */
-  size_t found_count, found_capacity;
+  struct integers found; /* the addresses of the last search */
 };
 
 /* The piece with an address, or whose end it is; NULL if there is none. */

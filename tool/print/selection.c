@@ -124,8 +124,8 @@ static bool mark_places(const struct selection_item *item, const struct safepoin
                        item->word);
   if (!pieces_search(pieces, names, item->word, problem))
     return false;
-  for (size_t i = 0; i < pieces->found_count; i++) {
-    const struct selection_item place = {.first = pieces->found[i]};
+  for (size_t i = 0; i < pieces->found.count; i++) {
+    const struct selection_item place = {.first = pieces->found.items[i]};
     any |= mark_addresses(table, place.first, place.first, is_selected) ||
            mark_functions(&place, table, names, is_selected);
   }

@@ -12,7 +12,7 @@
  * decoded, and encoded again without these.
  */
 #include "tool/image/relocations.h"
-#include "format/array.h"
+#include "tool/image/integers.h"
 #include "tool/rewrite/plan.h"
 
 #include <inttypes.h>
@@ -86,26 +86,26 @@ static bool plan_rela(struct plan *plan, const struct image_section *section,
   return true;
 }
 
-/* The addresses of a RELR table outside the freed sections, *count of them: to be freed. *freed
- * counts the others. */
-static uint64_t *decode_relr(const struct plan *plan, const Elf64_Shdr *table, size_t *count,
-                             size_t *freed) {
+/* The addresses of a RELR table outside the freed sections: items to be freed. *freed counts the
+ * others. */
+static struct integers decode_relr(const struct plan *plan, const Elf64_Shdr *table,
+                                   size_t *freed) {
   struct relr_reader reader = relr_open(plan->image, table);
-  uint64_t *addresses = NULL;
-  size_t capacity = 0;
-  *count = *freed = 0;
+  struct integers addresses = {0};
+  *freed = 0;
   for (uint64_t address; relr_next(&reader, &address);) {
-    if (is_freed(plan, address)) {
+    if (is_freed(plan, address))
       ++*freed;
-      continue;
-    }
-    ARRAY_ADD(addresses, *count, capacity, address);
+    else
+      integers_add(&addresses, address);
   }
   return addresses;
 }
 
 /* Writes addresses as a RELR table, unless `bytes` is NULL, and returns its size in bytes. */
-static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *bytes) {
+static uint64_t encode_relr(const struct integers *integers, uint8_t *bytes) {
+  const uint64_t *addresses = integers->items;
+  const size_t count = integers->count;
   uint64_t size = 0;
   for (size_t i = 0; i < count;) {
     uint64_t word = addresses[i++];
@@ -131,12 +131,12 @@ static uint64_t encode_relr(const uint64_t *addresses, size_t count, uint8_t *by
 static bool plan_relr(struct plan *plan, const struct image_section *section,
                       struct problem *problem) {
   struct plan_relocations *relocations = &plan->relocations;
-  size_t count, freed;
-  uint64_t *addresses = decode_relr(plan, &section->header, &count, &freed);
-  for (size_t i = 0; i < count; i++)
-    relocations->text_remains |= in_text(plan->image, addresses[i]);
-  const uint64_t size = encode_relr(addresses, count, NULL);
-  free(addresses);
+  size_t freed;
+  struct integers addresses = decode_relr(plan, &section->header, &freed);
+  for (size_t i = 0; i < addresses.count; i++)
+    relocations->text_remains |= in_text(plan->image, addresses.items[i]);
+  const uint64_t size = encode_relr(&addresses, NULL);
+  free(addresses.items);
   if (freed == 0)
     return true;
   if (relocations->relr != NULL || size > section->header.sh_size)
@@ -227,11 +227,11 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
 static void write_relr(const struct plan *plan, uint8_t *bytes) {
   const Elf64_Shdr *table = &plan->relocations.relr->header;
   uint8_t *start = bytes + plan_new_offset(plan, table->sh_offset);
-  size_t count, freed;
-  uint64_t *addresses = decode_relr(plan, table, &count, &freed);
+  size_t freed;
+  struct integers addresses = decode_relr(plan, table, &freed);
   memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
-  encode_relr(addresses, count, start);
-  free(addresses);
+  encode_relr(&addresses, start);
+  free(addresses.items);
 }
 
 void write_relocations(const struct plan *plan, uint8_t *bytes) {

@@ -1,21 +1,10 @@
 /* measures.c - counts the contents of the records of a survey, and how often they repeat. */
 #include "tool/sizes/survey.h"
 
-#include "format/array.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 const char *const survey_columns[COLUMNS] = {"pairs", "derived", "live_sets", "slots"};
-
-static void add(struct survey_values *values, uint64_t value) {
-  (void)ARRAY_ADD(values->items, values->count, values->capacity, value);
-}
-
-/* Sorts values, and leaves each once. Returns how many there are. */
-static size_t distinct(struct survey_values *values) {
-  return values->count = array_sort_words(values->items, values->count);
-}
 
 /* Marks the locations of a list. Returns how many it has. */
 static uint64_t use_list(const struct safepoints *table, uint32_t list, bool *is_used) {
@@ -27,7 +16,7 @@ static uint64_t use_list(const struct safepoints *table, uint32_t list, bool *is
 
 /* is_used: by location: the record's live set or deopt state has it. */
 static void measure_record(struct survey *survey, const struct safepoint *record,
-                           struct survey_values *space, bool *is_used) {
+                           struct integers *space, bool *is_used) {
   const struct safepoints *table = &survey->opened.program.loaded.table;
   const struct intern_sequence live = intern_get(&table->live, record->live);
   const bool is_statepoint = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
@@ -46,15 +35,15 @@ static void measure_record(struct survey *survey, const struct safepoint *record
     is_used[base] = is_used[reference] = true;
     pairs++;
     derived += base != reference;
-    add(space, base);
-    add(space, reference);
+    integers_add(space, base);
+    integers_add(space, reference);
   }
   if (!is_statepoint)
     return;
   survey->allocas += listed;
-  add(&measures[SURVEY_SLOTS].values, distinct(space));
-  add(&measures[SURVEY_PAIRS].values, pairs);
-  add(&measures[SURVEY_DERIVED].values, derived);
+  integers_add(&measures[SURVEY_SLOTS].values, integers_sort(space));
+  integers_add(&measures[SURVEY_PAIRS].values, pairs);
+  integers_add(&measures[SURVEY_DERIVED].values, derived);
   survey->columns[record->function][COLUMN_PAIRS] += pairs;
   survey->columns[record->function][COLUMN_DERIVED] += derived;
 }
@@ -64,46 +53,46 @@ static void measure_functions(struct survey *survey) {
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *function = &table->functions[i];
     if (function->frame_size != SAFEPOINT_FRAME_SIZE_UNKNOWN)
-      add(&survey->distributions[SURVEY_FRAME_SIZES].values, function->frame_size);
-    add(&survey->distributions[SURVEY_RECORDS].values, function->records);
+      integers_add(&survey->distributions[SURVEY_FRAME_SIZES].values, function->frame_size);
+    integers_add(&survey->distributions[SURVEY_RECORDS].values, function->records);
   }
 }
 
 /* Adds the locations of a live set's pairs. */
-static void add_slots(struct survey_values *slots, const struct safepoints *table, uint32_t set) {
+static void add_slots(struct integers *slots, const struct safepoints *table, uint32_t set) {
   const struct intern_sequence live = intern_get(&table->live, set);
   for (uint64_t i = 0; i < live.count; i++)
     if (!safepoint_item_is_list(live.words[i])) {
-      add(slots, safepoint_item_base(live.words[i]));
-      add(slots, safepoint_item_derived(live.words[i]));
+      integers_add(slots, safepoint_item_base(live.words[i]));
+      integers_add(slots, safepoint_item_derived(live.words[i]));
     }
 }
 
 /* Counts the different live sets of each function's records, and of all: sorts pairs of function
  * and live set. */
-static void measure_live_sets(struct survey *survey, struct survey_values *space) {
+static void measure_live_sets(struct survey *survey, struct integers *space) {
   const struct safepoints *table = &survey->opened.program.loaded.table;
   space->count = 0;
   for (uint32_t i = 0; i < table->record_count; i++)
-    add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
-  struct survey_values slots = {0};
+    integers_add(space, (uint64_t)table->records[i].function << 32 | table->records[i].live);
+  struct integers slots = {0};
   uint64_t run = 0;
-  distinct(space);
+  integers_sort(space);
   for (size_t i = 0; i < space->count; i++) {
     const uint64_t function = space->items[i] >> 32;
     run++;
     add_slots(&slots, table, (uint32_t)space->items[i]);
     if (i + 1 == space->count || space->items[i + 1] >> 32 != function) {
-      add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
+      integers_add(&survey->distributions[SURVEY_LIVE_SETS].values, run);
       survey->columns[function][COLUMN_LIVE_SETS] = run;
-      survey->columns[function][COLUMN_SLOTS] = distinct(&slots);
+      survey->columns[function][COLUMN_SLOTS] = integers_sort(&slots);
       slots.count = 0;
       run = 0;
     }
   }
   for (size_t i = 0; i < space->count; i++)
     space->items[i] = (uint32_t)space->items[i];
-  survey->live_sets = (uint32_t)distinct(space);
+  survey->live_sets = (uint32_t)integers_sort(space);
   free(slots.items);
 }
 
@@ -117,7 +106,7 @@ void survey_measure(struct survey *survey) {
       [SURVEY_LIVE_SETS] = {.name = "live sets", .of = "function"},
   };
   const struct safepoints *table = &survey->opened.program.loaded.table;
-  struct survey_values space = {0};
+  struct integers space = {0};
   bool *is_used = calloc((size_t)table->locations.count + 1, sizeof *is_used);
   survey->columns = calloc((size_t)table->function_count + 1, sizeof *survey->columns);
   memcpy(survey->distributions, empty, sizeof empty);
@@ -132,7 +121,7 @@ void survey_measure(struct survey *survey) {
   for (uint32_t i = 0; i < table->locations.count; i++)
     survey->locations += is_used[i];
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
-    struct survey_values *values = &survey->distributions[i].values;
+    struct integers *values = &survey->distributions[i].values;
     array_sort(values->items, values->count, sizeof *values->items, bits_compare_words);
   }
   free(space.items);
@@ -141,28 +130,28 @@ void survey_measure(struct survey *survey) {
 
 /* ---- Distributions ---- */
 
-size_t survey_run(const struct survey_values *values, size_t first) {
+size_t survey_run(const struct integers *values, size_t first) {
   size_t end = first + 1;
   while (end < values->count && values->items[end] == values->items[first])
     end++;
   return end;
 }
 
-size_t survey_distinct(const struct survey_values *values) {
+size_t survey_distinct(const struct integers *values) {
   size_t count = 0;
   for (size_t i = 0; i < values->count; i = survey_run(values, i))
     count++;
   return count;
 }
 
-uint64_t survey_quantile(const struct survey_values *values, double part) {
+uint64_t survey_quantile(const struct integers *values, double part) {
   const double wanted = part * (double)values->count;
   const size_t whole = (size_t)wanted,
                place = whole > 0 && (double)whole == wanted ? whole - 1 : whole;
   return values->count == 0 ? 0 : values->items[place];
 }
 
-uint64_t survey_sum(const struct survey_values *values) {
+uint64_t survey_sum(const struct integers *values) {
   uint64_t sum = 0;
   for (size_t i = 0; i < values->count; i++)
     sum += values->items[i];

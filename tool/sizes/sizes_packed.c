@@ -19,6 +19,7 @@
  */
 #include "format/array.h"
 #include "format/packed_details.h"
+#include "tool/image/integers.h"
 #include "tool/sizes/sizes.h"
 
 #include <stdlib.h>
@@ -121,15 +122,10 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
 
 /* ---- Shared parts ---- */
 
-/* The functions that use the things of a part: a thing's number or place above a function's
+/* Adds that a function uses a thing of a part: the thing's number or place above the function's
  * number. */
-struct uses {
-  uint64_t *items; /* owned */
-  size_t count, capacity;
-};
-
-static void add_use(struct uses *uses, uint64_t thing, uint64_t function) {
-  (void)ARRAY_ADD(uses->items, uses->count, uses->capacity, thing << 32 | function);
+static void add_use(struct integers *uses, uint64_t thing, uint64_t function) {
+  integers_add(uses, thing << 32 | function);
 }
 
 /* The uses of one thing. */
@@ -141,7 +137,7 @@ struct thing {
 };
 
 /* Divides the bits of each thing, and frees the uses. */
-static void divide_things(struct division *division, struct uses *uses,
+static void divide_things(struct division *division, struct integers *uses,
                           void (*divide)(struct division *, const struct thing *)) {
   array_sort(uses->items, uses->count, sizeof *uses->items, bits_compare_words);
   for (size_t from = 0, to = 0; from < uses->count; from = to) {
@@ -177,7 +173,7 @@ static void divide_frame_size(struct division *division, const struct thing *siz
 
 static void divide_functions(struct division *division) {
   const struct packed_table *packed = division->packed;
-  struct uses layouts = {0}, sizes = {0};
+  struct integers layouts = {0}, sizes = {0};
   for (uint32_t i = 0; i < packed->stretch_count; i++) {
     const uint32_t function = division->functions[i];
     if (function == UINT32_MAX)
@@ -206,7 +202,7 @@ static void divide_list(struct division *division, const struct thing *list) {
 
 static void divide_lists(struct division *division) {
   const struct packed_table *packed = division->packed;
-  struct uses uses = {0};
+  struct integers uses = {0};
   for (uint32_t i = 0; i < packed->record_count && packed->list_count > 0; i++) {
     struct packed_record record;
     if (packed_record_at(packed, i, &record) != STACKPACK_FOUND)

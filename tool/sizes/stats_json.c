@@ -69,7 +69,7 @@ static json_t *distributions(const struct survey *survey) {
   json_t *list = json_array();
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     const struct survey_distribution *distribution = &survey->distributions[i];
-    const struct survey_values *values = &distribution->values;
+    const struct integers *values = &distribution->values;
     json_t *counts = json_array();
     for (size_t k = 0, end; k < values->count; k = end) {
       end = survey_run(values, k);

@@ -59,7 +59,7 @@ static void print_distributions(const struct survey *survey) {
          "99 %", "most");
   for (unsigned i = 0; i < SURVEY_MEASURES; i++) {
     const struct survey_distribution *distribution = &survey->distributions[i];
-    const struct survey_values *values = &distribution->values;
+    const struct integers *values = &distribution->values;
     char name[40];
     snprintf(name, sizeof name, "%s of a %s", distribution->name, distribution->of);
     if (values->count == 0)

@@ -7,6 +7,7 @@
 #define STACKPACK_SURVEY_H
 
 #include "tool/calls/drop.h"
+#include "tool/image/integers.h"
 #include "tool/image/names.h"
 #include "tool/objects/opened.h"
 #include "tool/sizes/sizes.h"
@@ -31,14 +32,9 @@ struct survey_row {
   uint64_t columns[COLUMNS]; /* of a unit: the sums of its functions' */
 };
 
-/* Sorted values: of each record, or of each function. */
-struct survey_values {
-  uint64_t *items; /* owned */
-  size_t count, capacity;
-};
 struct survey_distribution {
-  const char *name, *of; /* static storage: "pairs", of a "record" */
-  struct survey_values values;
+  const char *name, *of;  /* static storage: "pairs", of a "record" */
+  struct integers values; /* of each record, or of each function; sorted */
 };
 
 enum survey_order { SURVEY_BY_PACKED, SURVEY_BY_RAW, SURVEY_BY_RECORDS, SURVEY_BY_NAME };
@@ -98,12 +94,12 @@ void survey_close(struct survey *survey);
 void survey_measure(struct survey *survey);
 
 /* The largest value among the lowest `part` of them: for 0.5, the median. 0 if there are none. */
-uint64_t survey_quantile(const struct survey_values *values, double part);
-uint64_t survey_sum(const struct survey_values *values);
+uint64_t survey_quantile(const struct integers *values, double part);
+uint64_t survey_sum(const struct integers *values);
 /* The number of different values. */
-size_t survey_distinct(const struct survey_values *values);
+size_t survey_distinct(const struct integers *values);
 /* The end of the run of equal values that begins at `first`. */
-size_t survey_run(const struct survey_values *values, size_t first);
+size_t survey_run(const struct integers *values, size_t first);
 
 /* The bits outside all functions, present or discarded; and as a row, with the discarded ones'
  * bits. */
