@@ -40,14 +40,18 @@ struct output {
   enum { FINAL, NEW, EXCHANGED } state;
 };
 
+/* The length of a path's folder, with the slash: 0 for the current folder. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
 /* Replaces the path of a symbolic link by the link's target, existing or missing; false for any
  * other path. */
 static bool follow(char path[PATH_MAX]) {
   char link[PATH_MAX];
   const ssize_t length = readlink(path, link, sizeof link);
-  const char *slash = strrchr(path, '/');
-  const size_t folder =
-      length <= 0 || link[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
+  const size_t folder = length > 0 && link[0] == '/' ? 0 : folder_length(path);
   if (length <= 0 || folder + (size_t)length >= PATH_MAX)
     return false;
   memcpy(path + folder, link, (size_t)length);
@@ -69,12 +73,6 @@ static bool find_target(const char *path, char target[PATH_MAX]) {
     links++;
   errno = ELOOP;
   return links <= LINKS_MAX;
-}
-
-/* The length of a path's folder, with the slash: 0 for the current folder. */
-static size_t folder_length(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash == NULL ? 0 : (size_t)(slash - path) + 1;
 }
 
 static bool stat_folder(const char *path, struct stat *status) {
