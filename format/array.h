@@ -40,7 +40,8 @@ static inline void array_sort(void *items, size_t count, size_t size,
     }
 }
 
-/* In a function for qsort: returns the order of the items *x and *y by a member, if it differs. */
+/* In a function for qsort: returns the order of the items *x and *y by a member, if it differs.
+ * With y and x, the largest is first. */
 #define ORDER_BY(x, y, member)                                                                     \
   if ((x)->member != (y)->member)                                                                  \
     return (x)->member < (y)->member ? -1 : 1;

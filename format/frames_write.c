@@ -132,8 +132,7 @@ static bool find_shapes(struct frames_writer *writer) {
 
 static int compare_used(const void *a, const void *b) {
   const struct used_shape *x = a, *y = b;
-  if (x->functions != y->functions)
-    return x->functions > y->functions ? -1 : 1;
+  ORDER_BY(y, x, functions)
   ORDER_BY(x, y, shape)
   return 0;
 }

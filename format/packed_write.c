@@ -260,8 +260,7 @@ static bool is_start_of(const struct encoder_layout *start, const struct encoder
 static int compare_layouts(const void *a, const void *b) {
   const struct encoder_layout *x = a, *y = b;
   for (uint64_t i = 0; i < x->count && i < y->count; i++)
-    if (x->words[i] != y->words[i])
-      return x->words[i] < y->words[i] ? -1 : 1;
+    ORDER_BY(x, y, words[i])
   ORDER_BY(x, y, count)
   ORDER_BY(x, y, function)
   return 0;

@@ -174,8 +174,7 @@ void graph_add_landing(struct graph_builder *builder, uint64_t address, uint32_t
 
 static int compare_calls(const void *a, const void *b) {
   const struct call *x = a, *y = b;
-  if (x->at != y->at)
-    return x->at < y->at ? -1 : 1;
+  ORDER_BY(x, y, at)
   return x->target < y->target ? -1 : x->target > y->target;
 }
 

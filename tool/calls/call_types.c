@@ -49,8 +49,7 @@ struct types {
 
 static int compare_entries(const void *a, const void *b) {
   const struct entry *x = a, *y = b;
-  if (x->type != y->type)
-    return x->type < y->type ? -1 : 1;
+  ORDER_BY(x, y, type)
   return x->function < y->function ? -1 : x->function > y->function;
 }
 

@@ -51,8 +51,7 @@ static uint32_t blamed(const struct analysis *analysis, const struct call *call,
 
 static int compare_counts(const void *a, const void *b) {
   const struct drop_count *x = a, *y = b;
-  if (x->records != y->records)
-    return x->records > y->records ? -1 : 1;
+  ORDER_BY(y, x, records)
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
