@@ -300,7 +300,7 @@ static bool find_jumps(struct returns *returns, struct state *jumped) {
     const struct unit_step *last = &unit->steps[block->end - 1];
     if (!block->is_reached || !code_jumps(last->kind) || last->target_kind != CODE_COMPUTED)
       continue;
-    const struct state state = unit_end_state(unit, &hooks, i);
+    const struct state state = unit_visit(unit, &hooks, i, NULL);
     if (has_one)
       (void)state_join(jumped, &state);
     else
@@ -438,7 +438,7 @@ static void judge_all(struct returns *returns) {
   returns->is_judging = true;
   for (uint32_t i = 0; i < unit->block_count; i++)
     if (unit->blocks[i].is_reached)
-      unit_visit(unit, &hooks, i, judge);
+      (void)unit_visit(unit, &hooks, i, judge);
   returns->is_judging = false;
   if (may_be_overwritten(returns))
     add_odd(returns, returns->start);

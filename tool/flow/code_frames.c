@@ -153,7 +153,7 @@ static void find_jumps(struct function *function) {
   for (uint32_t i = 0; i < unit->block_count; i++) {
     if (!unit->blocks[i].is_reached || !is_by_pointer(&unit->steps[unit->blocks[i].end - 1]))
       continue;
-    const struct state state = unit_end_state(unit, &hooks, i);
+    const struct state state = unit_visit(unit, &hooks, i, NULL);
     if (has_jumped(function))
       (void)state_join(&function->jumped, &state);
     else
@@ -424,7 +424,7 @@ static void visit_all(struct function *function, unit_visitor *visit) {
   const struct unit_hooks hooks = hooks_of(function);
   for (uint32_t i = 0; i < function->unit.block_count; i++)
     if (function->unit.blocks[i].is_reached)
-      unit_visit(&function->unit, &hooks, i, visit);
+      (void)unit_visit(&function->unit, &hooks, i, visit);
 }
 
 static void start_blocks(struct unit *unit) {

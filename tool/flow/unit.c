@@ -298,16 +298,10 @@ void unit_run(struct unit *unit, const struct unit_hooks *hooks) {
   }
 }
 
-void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
-                unit_visitor *visit) {
+struct state unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
+                        unit_visitor *visit) {
   assert(block < unit->block_count);
   struct state state = unit_state(unit, &unit->blocks[block]);
   (void)follow(unit, hooks, &unit->blocks[block], &state, visit);
-}
-
-struct state unit_end_state(struct unit *unit, const struct unit_hooks *hooks, uint32_t block) {
-  assert(block < unit->block_count);
-  struct state state = unit_state(unit, &unit->blocks[block]);
-  (void)follow(unit, hooks, &unit->blocks[block], &state, NULL);
   return state;
 }

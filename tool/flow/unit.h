@@ -165,13 +165,11 @@ bool unit_take(struct unit *unit, uint32_t *block);
 /* Follows all blocks that were entered, to a fixed point. */
 void unit_run(struct unit *unit, const struct unit_hooks *hooks);
 
-/* Follows a block once more, and calls `visit` for each of its instructions. */
+/* Follows a block once more, and calls `visit`, unless it is NULL, for each of its instructions.
+ * Returns the state at its end. */
 typedef void unit_visitor(void *context, const struct unit_step *step, const struct state *before,
                           const struct state *after, const struct state_uses *uses);
-void unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
-                unit_visitor *visit);
-
-/* The state at the end of a block. */
-struct state unit_end_state(struct unit *unit, const struct unit_hooks *hooks, uint32_t block);
+struct state unit_visit(struct unit *unit, const struct unit_hooks *hooks, uint32_t block,
+                        unit_visitor *visit);
 
 #endif
