@@ -61,6 +61,7 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
   struct code *code = &evidence->code;
   *evidence = (struct evidence){.code.machine = machine_find(image->header.e_machine),
                                 .unwind = find_unwind(image)};
+  bool ok = true;
   for (unsigned i = 0; i < image->header.e_phnum; i++) {
     const Elf64_Phdr segment = elf_image_segment(image, i);
     uint64_t size;
@@ -68,11 +69,12 @@ bool evidence_find(struct evidence *evidence, const struct elf_image *image) {
                                ? elf_image_at(image, segment.p_vaddr, &size)
                                : NULL;
     if (bytes != NULL)
-      code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
+      ok &=
+          code_add(code, segment.p_vaddr, bytes, size < segment.p_filesz ? size : segment.p_filesz);
   }
-  const bool ok = find_ids(&evidence->ids, image) && elf_image_add_symbols(image, &code->named) &&
-                  eh_frame_add(&code->unwound, &evidence->unwind);
-  code_ranges_sort(&code->named);
+  ok = ok && find_ids(&evidence->ids, image) && elf_image_add_symbols(image, &code->named) &&
+       eh_frame_add(&code->unwound, &evidence->unwind);
+  code_sort(code);
   return ok;
 }
 

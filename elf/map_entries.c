@@ -21,23 +21,33 @@ static const char other_records[] = "the copies' records differ";
 static const char other_functions[] = "functions that overlap have records there";
 
 void code_free(struct code *code) {
+  free(code->parts);
   code_ranges_free(&code->unwound);
   code_ranges_free(&code->named);
 }
 
-void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size) {
-  if (code->count < CODE_PARTS_MAX && address + size > address)
-    code->parts[code->count++] = (struct section_bytes){bytes, size, address};
+bool code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size) {
+  return address + size <= address || ARRAY_ADD(code->parts, code->count, code->capacity,
+                                                (struct section_bytes){bytes, size, address});
+}
+
+static int compare_parts(const void *a, const void *b) {
+  const struct section_bytes *x = a, *y = b;
+  ORDER_BY(x, y, address)
+  ORDER_BY(x, y, size)
+  return 0;
+}
+
+void code_sort(struct code *code) {
+  array_sort(code->parts, code->count, sizeof *code->parts, compare_parts);
+  code_ranges_sort(&code->named);
 }
 
 const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size) {
-  for (unsigned i = 0; i < code->count; i++) {
-    const struct section_bytes *part = &code->parts[i];
-    *size = address - part->address;
-    if (address > part->address && *size <= part->size)
-      return part->bytes + *size;
-  }
-  return NULL;
+  const size_t after = SEARCH_BELOW(code->parts, code->count, address, address);
+  const struct section_bytes *part = after == 0 ? NULL : &code->parts[after - 1];
+  *size = part == NULL ? 0 : address - part->address;
+  return part == NULL || *size > part->size ? NULL : part->bytes + *size;
 }
 
 /* Whether a call may end at an address, of at most `size` bytes. */

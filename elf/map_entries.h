@@ -25,18 +25,18 @@
 #include "elf/eh_frame.h"
 #include "elf/machine.h"
 
-/* A file's code, and the extents of its functions. Files have few segments of code; the segments
- * beyond this number are left out. */
-enum { CODE_PARTS_MAX = 64 };
+/* A file's code, and the extents of its functions. */
 struct code {
   const struct machine *machine; /* NULL: the code is unknown */
-  struct section_bytes parts[CODE_PARTS_MAX];
-  unsigned count;
+  struct section_bytes *parts;   /* sorted by code_sort; owned: code_free */
+  size_t count, capacity;
   struct code_ranges unwound, named; /* sorted; owned: code_free */
 };
 void code_free(struct code *code);
-/* Adds bytes[0..size); they stay in place. */
-void code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
+/* Adds bytes[0..size), which stay in place. False if memory runs out. */
+bool code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_t size);
+/* Sorts parts and names, after the last one is added. */
+void code_sort(struct code *code);
 
 /* The end of *size bytes of code that end at an address; NULL: there is none. */
 const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size);

@@ -16,6 +16,7 @@ struct source {
   const struct stackpack_maps *maps;
   struct safepoints safepoints;
   struct evidence evidence;
+  struct code_ranges places; /* of the code, sorted */
 };
 
 static bool find_code(struct source *source) {
@@ -24,14 +25,21 @@ static bool find_code(struct source *source) {
   evidence->code.machine = machine_find(source->safepoints.machine);
   evidence->unwind =
       (struct section_bytes){maps->unwind.bytes, maps->unwind.size, maps->unwind.address};
-  for (size_t i = 0; i < maps->code_count; i++)
-    if (maps->code[i].bytes != NULL)
-      code_add(&evidence->code, maps->code[i].address, maps->code[i].bytes, maps->code[i].size);
+  for (size_t i = 0; i < maps->code_count; i++) {
+    const struct stackpack_bytes *code = &maps->code[i];
+    if (!code_ranges_add(&source->places, code->address, code->address + code->size) ||
+        (code->bytes != NULL && !code_add(&evidence->code, code->address, code->bytes, code->size)))
+      return false;
+  }
+  code_ranges_sort(&source->places);
   for (size_t i = 0; i < maps->id_count; i++)
     if (!statepoint_ids_add(&evidence->ids, maps->ids[i].first, maps->ids[i].last))
       return false;
   statepoint_ids_sort(&evidence->ids);
-  return evidence->unwind.bytes == NULL || eh_frame_add(&evidence->code.unwound, &evidence->unwind);
+  const bool ok =
+      evidence->unwind.bytes == NULL || eh_frame_add(&evidence->code.unwound, &evidence->unwind);
+  code_sort(&evidence->code);
+  return ok;
 }
 
 static enum stackpack_error read_maps(struct source *source) {
@@ -54,11 +62,10 @@ static enum stackpack_error read_maps(struct source *source) {
 }
 
 /* The end of the code that an address is in; 0: in none. */
-static uint64_t code_end(const struct stackpack_maps *maps, uint64_t address) {
-  for (size_t i = 0; i < maps->code_count; i++)
-    if (address - maps->code[i].address < maps->code[i].size)
-      return maps->code[i].address + maps->code[i].size;
-  return 0;
+static uint64_t code_end(const struct source *source, uint64_t address) {
+  const struct code_ranges *places = &source->places;
+  const size_t after = SEARCH_UP_TO(places->items, places->count, start, address);
+  return after > 0 && address < places->items[after - 1].end ? places->items[after - 1].end : 0;
 }
 
 /* All records must be in the code of their function. */
@@ -67,7 +74,7 @@ static bool are_inside(const struct source *source) {
   for (uint32_t i = 0; i < safepoints->record_count; i++) {
     const struct safepoint *record = &safepoints->records[i];
     const uint64_t function = safepoints->functions[record->function].address;
-    if (record->address > code_end(source->maps, function))
+    if (record->address > code_end(source, function))
       return false;
   }
   return true;
@@ -85,7 +92,7 @@ static enum stackpack_error add_extents(struct source *source) {
       error == STACKPACK_OK ? array_sort_words(starts, safepoints->function_count) : 0;
   for (size_t i = 0; error == STACKPACK_OK && i < count; i++) {
     const uint64_t next = i + 1 < count ? starts[i + 1] : UINT64_MAX;
-    const uint64_t last = code_end(source->maps, starts[i]), end = next < last ? next : last;
+    const uint64_t last = code_end(source, starts[i]), end = next < last ? next : last;
     const size_t unwound = SEARCH_UP_TO(code->unwound.items, code->unwound.count, start, starts[i]);
     if (last == 0)
       error = STACKPACK_BAD_STACK_MAP;
@@ -129,6 +136,7 @@ enum stackpack_error stackpack_memory_open(struct stackpack_memory *memory,
     error = raw_encode(&source->safepoints, 0, &memory->table, owned_of(memory));
   safepoints_free(&source->safepoints);
   evidence_free(&source->evidence);
+  code_ranges_free(&source->places);
   free(source);
   return error;
 }

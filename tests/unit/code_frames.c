@@ -44,7 +44,7 @@ static void check_machine(uint16_t machine, uint64_t function_size, const uint8_
   while (count < RECORDS_MAX && calls[count].offset != 0)
     count++;
   struct safepoints table = table_of(machine, function_size, calls, count);
-  code_add(&code, ADDRESS, bytes, size);
+  ck_assert(code_add(&code, ADDRESS, bytes, size));
   code_frames_tell(&table, &code);
   ck_assert_uint_eq(table.record_count, count);
   for (size_t i = 0; i < count; i++) {
@@ -52,6 +52,7 @@ static void check_machine(uint16_t machine, uint64_t function_size, const uint8_
     ck_assert_int_eq(calls[i].distance,
                      frame == 0 ? UNTOLD : frame_facts_get(&table.frames, frame).cfa_offset);
   }
+  code_free(&code);
   safepoints_free(&table);
 }
 
@@ -159,7 +160,7 @@ TEST(functions_with_unwind_tables) {
   for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
     struct code code = {.machine = machine_find(EM_X86_64)};
     struct safepoints table = table_of(EM_X86_64, SIZE, CALLS({6, 16}), 1);
-    code_add(&code, ADDRESS, bytes, SIZE);
+    ck_assert(code_add(&code, ADDRESS, bytes, SIZE));
     ck_assert(code_ranges_add(&code.unwound, ADDRESS - FAR, ADDRESS - FAR + 8));
     ck_assert(code_ranges_add(&code.unwound, ADDRESS + (uint64_t)(int64_t)ways[i].start,
                               ADDRESS + (uint64_t)(int64_t)ways[i].end));
@@ -192,11 +193,12 @@ TEST(registers_saved_below_the_stack) {
     struct code code = {.machine = machine_find(EM_X86_64)};
     const size_t size = is_below ? sizeof below : sizeof above;
     struct safepoints table = table_of(EM_X86_64, size, CALLS({is_below ? 12 : 8, 0}), 1);
-    code_add(&code, ADDRESS, is_below ? below : above, size);
+    ck_assert(code_add(&code, ADDRESS, is_below ? below : above, size));
     code_frames_tell(&table, &code);
     ck_assert_uint_ne(table.records[0].frame, 0);
     const struct frame_facts facts = frame_facts_get(&table.frames, table.records[0].frame);
     ck_assert((facts.saved >> 3 & 1) == !is_below && (facts.lost >> 3 & 1) == is_below);
+    code_free(&code);
     safepoints_free(&table);
   }
 }
@@ -208,9 +210,10 @@ TEST(frames_that_are_too_small) {
     struct code code = {.machine = machine_find(EM_X86_64)};
     struct safepoints table = table_of(EM_X86_64, sizeof bytes, CALLS({6, 16}), 1);
     table.functions[0].frame_size = size;
-    code_add(&code, ADDRESS, bytes, sizeof bytes);
+    ck_assert(code_add(&code, ADDRESS, bytes, sizeof bytes));
     code_frames_tell(&table, &code);
     ck_assert((table.records[0].frame != 0) == (size <= 8));
+    code_free(&code);
     safepoints_free(&table);
   }
 }
@@ -253,7 +256,7 @@ TEST(frames_of_riscv64) {
 
 /* The code at a range of addresses; NULL if it is in several pieces. */
 static const uint8_t *bytes_at(const struct code *code, struct code_range range) {
-  for (unsigned i = 0; i < code->count; i++) {
+  for (size_t i = 0; i < code->count; i++) {
     const struct section_bytes *part = &code->parts[i];
     if (range.start - part->address < part->size && range.end - part->address <= part->size)
       return part->bytes + (range.start - part->address);

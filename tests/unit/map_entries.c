@@ -26,7 +26,7 @@ static void make(struct subject *subject) {
     if (end % SIZE != 0)
       subject->bytes[end - 5] = 0xe8;
   subject->code.machine = &machine_x86_64;
-  code_add(&subject->code, CODE, subject->bytes, sizeof subject->bytes);
+  ck_assert(code_add(&subject->code, CODE, subject->bytes, sizeof subject->bytes));
   for (unsigned i = 0; i < FUNCTIONS; i++)
     ck_assert(code_ranges_add(&subject->code.unwound, CODE + i * SIZE, CODE + (i + 1) * SIZE));
   intern_add(&subject->table.lists, NULL, 0);

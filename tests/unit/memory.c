@@ -114,6 +114,43 @@ TEST(several_ranges_of_code) {
   model_free(&model);
 }
 
+/* No call ends in zeros: the records are of other code. */
+TEST(a_range_of_code_for_each_function) {
+  enum { FUNCTIONS = 1000 };
+  static const uint8_t zeros[FUNCTION_SIZE];
+  struct stackpack_bytes code[FUNCTIONS];
+  struct stackpack_memory memory;
+  struct stackpack_record record;
+  struct model model = {0};
+  struct bytes bytes = {0};
+  for (unsigned i = 0; i < FUNCTIONS; i++) {
+    code[FUNCTIONS - 1 - i] =
+        (struct stackpack_bytes){zeros, sizeof zeros, CODE + 2 * i * FUNCTION_SIZE};
+    model_add_function(&model, CODE + 2 * i * FUNCTION_SIZE, 8, 0);
+    model_add_self(model_add_record(&model, 8), 0);
+  }
+  model_finish(&model);
+  model_write(&model, &bytes);
+  const struct stackpack_statepoint_ids ids = {0, UINT64_MAX};
+  const struct stackpack_maps maps = {.bytes = bytes.data,
+                                      .size = bytes.size,
+                                      .code = code,
+                                      .code_count = FUNCTIONS,
+                                      .ids = &ids,
+                                      .id_count = 1};
+  ck_assert_int_eq(stackpack_memory_open(&memory, &maps), STACKPACK_OK);
+  for (unsigned i = 0; i < FUNCTIONS; i++) {
+    const uint64_t start = CODE + 2 * i * FUNCTION_SIZE;
+    ck_assert_int_eq(stackpack_table_find(&memory.table, start + 8, &record),
+                     STACKPACK_NOT_SAFEPOINT);
+    ck_assert_int_eq(stackpack_table_find(&memory.table, start + FUNCTION_SIZE + 1, &record),
+                     STACKPACK_NOT_MANAGED);
+  }
+  stackpack_memory_close(&memory);
+  bytes_free(&bytes);
+  model_free(&model);
+}
+
 TEST(what_is_outside_of_the_code) {
   struct stackpack_memory memory;
   struct stackpack_record record;

@@ -100,10 +100,9 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
 }
 
 static const struct section_bytes *part_at(const struct code *code, uint64_t address) {
-  for (unsigned i = 0; i < code->count; i++)
-    if (address - code->parts[i].address < code->parts[i].size)
-      return &code->parts[i];
-  return NULL;
+  const size_t after = SEARCH_UP_TO(code->parts, code->count, address, address);
+  const struct section_bytes *part = after == 0 ? NULL : &code->parts[after - 1];
+  return part != NULL && address - part->address < part->size ? part : NULL;
 }
 
 static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **bytes) {
@@ -488,7 +487,7 @@ void code_frames_tell(struct safepoints *table, const struct code *code) {
                               .table = table,
                               .unit = unit_open(architecture, &(struct parts){.is_fixed = true})};
   uint64_t left = 0; /* bytes: a limit for functions that overlap */
-  for (unsigned i = 0; i < code->count; i++)
+  for (size_t i = 0; i < code->count; i++)
     left += code->parts[i].size;
   for (uint32_t i = 0; i < table->function_count; i++) {
     const struct safepoint_function *of = &table->functions[i];
