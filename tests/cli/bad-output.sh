@@ -18,4 +18,13 @@ if mknod full c 1 7 2>/dev/null && { true <full; } 2>/dev/null; then
 fi
 expect_same app before
 rmdir folder
+
+# Files and sockets get no closed stream's number.
+"$stackpack" report -o page app
+mv page whole
+"$stackpack" report -o page app <&- >&-
+expect_same whole page
+expect_status 2 bash -c '"$@" >&-' - "$stackpack" dump --source app
+only_line_matches '^stackpack: standard output: ' err || { cat err; fail "another complaint"; }
+rm page whole
 [[ $(ls -A | sort | tr '\n' ' ') == "app app.o before err main.o out " ]] || fail "files were left: $(ls -A)"
