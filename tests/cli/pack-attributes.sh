@@ -16,6 +16,7 @@ cp --preserve=all raw app
 expect_status 0 "$stackpack" pack --keep-raw=kept app
 expect_packed app
 [[ $(attribute app user.note) == "some text" ]] || fail "the attribute is lost"
+[[ -n $(library_flags) ]] || expect_status 0 bash -c 'ulimit -s 128; exec "$@"' - "$stackpack" pack -o small raw
 expect_status 0 "$stackpack" pack -o other raw
 [[ $(attribute other user.note) == "some text" ]] || fail "the attribute is lost with -o"
 ! attribute kept user.note 2>err || fail "what was kept has the program's attributes"

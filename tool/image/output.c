@@ -149,7 +149,7 @@ static bool write_new(int file, const uint8_t *bytes, size_t size, struct proble
 /* Gives a file an attribute of another one, unless it has it already. Only root can give a
  * capability, and a user that counts on one must know that it is gone. */
 static void copy_attribute(int from, int to, const char *path, const char *name) {
-  char value[XATTR_SIZE_MAX], own[XATTR_SIZE_MAX];
+  static char value[XATTR_SIZE_MAX], own[XATTR_SIZE_MAX]; /* a stack may be small */
   const ssize_t size = fgetxattr(from, name, value, sizeof value);
   const ssize_t own_size = fgetxattr(to, name, own, sizeof own);
   if (size >= 0 && (size == own_size && memcmp(value, own, (size_t)size) == 0))
@@ -159,7 +159,7 @@ static void copy_attribute(int from, int to, const char *path, const char *name)
 }
 
 static void copy_attributes(int file, const struct new_file *new_file) {
-  char names[XATTR_LIST_MAX];
+  static char names[XATTR_LIST_MAX];
   const int from = open(new_file->like, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const ssize_t size = from < 0 ? 0 : flistxattr(from, names, sizeof names);
   for (ssize_t at = 0; at < size; at += (ssize_t)strlen(names + at) + 1)
