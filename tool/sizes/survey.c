@@ -300,8 +300,8 @@ bool survey_open(struct survey *survey, const char *path, const struct survey_op
     problem_print(&problem, path);
     return false;
   }
-  if (survey->unit_names.is_broken)
-    problem_warn(path, "the debug information is broken; some functions' compilation units are "
-                       "missing");
+  if (survey->unit_names.problem.text[0] != 0)
+    problem_warn(path, "%s; some functions' compilation units are missing",
+                 survey->unit_names.problem.text);
   return true;
 }

@@ -54,9 +54,9 @@ static const char *find_by_symbols(const struct units *units, uint64_t address) 
 
 void units_open(struct units *units, const char *path, const struct image *image) {
   const struct debug_folders folders = {0};
-  struct problem absent = {0}, broken = {0};
-  *units = (struct units){.source = source_open(image, path, &folders, &absent, &broken)};
-  units->is_broken = broken.text[0] != 0;
+  struct problem absent = {0};
+  *units = (struct units){0};
+  units->source = source_open(image, path, &folders, &absent, &units->problem);
   read_symbols(units, image);
   array_sort(units->symbols, units->symbol_count, sizeof *units->symbols, compare_symbols);
 }
@@ -73,7 +73,7 @@ void units_close(struct units *units) {
 
 const char *units_find(struct units *units, uint64_t address, const char *told) {
   const char *unit = source_find_unit(units->source, address);
-  units->is_broken |= source_is_broken(units->source);
+  (void)source_check(units->source, &units->problem);
   if (unit == NULL)
     unit = told;
   if (unit != NULL)

@@ -19,9 +19,9 @@ struct unit_symbol {
 };
 
 struct units {
-  struct source *source; /* NULL: there is no debug information */
-  bool is_broken;        /* the debug information; earlier names stay */
-  char **names;          /* paths without "." and "..", or names of symbols; owned */
+  struct source *source;  /* NULL: there is no debug information */
+  struct problem problem; /* of the debug information; earlier names stay */
+  char **names;           /* paths without "." and "..", or names of symbols; owned */
   size_t count, capacity;
   struct sources numbers;      /* of these names */
   struct unit_symbol *symbols; /* by address; owned */

@@ -174,7 +174,7 @@ bool debug_object_open(struct debug_object *object, const char *path, bool is_sp
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   *object = (struct debug_object){.file = -1, .shared_file = -1};
   if (file < 0)
-    return problem_set_errno(problem, "can't be opened");
+    return problem_set_errno(problem, "debug information can't be opened");
   object->file = readable(file, problem);
   if (object->file < 0)
     return false;

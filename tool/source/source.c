@@ -254,10 +254,8 @@ const char *source_find_unit(struct source *source, uint64_t address) {
   return ask(source, &address, 1, true) ? source->exchange->unit : NULL;
 }
 
-bool source_is_broken(const struct source *source) { return source != NULL && source->is_broken; }
-
 bool source_check(const struct source *source, struct problem *problem) {
-  if (!source_is_broken(source))
+  if (source == NULL || !source->is_broken)
     return true;
   const char *text = source->exchange->problem.text;
   return problem_set(problem, "%s", *text == 0 ? "broken debug information" : text);

@@ -30,9 +30,7 @@ size_t source_find_some(struct source *source, const uint64_t *addresses, size_t
  * found. */
 const char *source_find_unit(struct source *source, uint64_t address);
 
-/* Whether the debug information has turned out to be broken. False without a source. */
-bool source_is_broken(const struct source *source);
-/* False, and a problem, if it has. */
+/* False, and a problem, if the debug information has turned out to be broken. */
 bool source_check(const struct source *source, struct problem *problem);
 
 /* ---- For commands ---- */
