@@ -70,6 +70,19 @@ static bool find_memory(uintptr_t address, struct module_memory *memory) {
 }
 #endif
 
+/* Whether the memory, or else that of other segments, has an address. */
+static bool move_to(struct module_memory *memory, uintptr_t address) {
+  return (address >= memory->start && address < memory->end) ||
+         (find_memory(address, memory) && address >= memory->start && address < memory->end);
+}
+
+/* Whether the index's entries are in the memory. */
+static bool is_whole(const struct eh_frame_hdr *header, const struct module_memory *memory) {
+  const uintptr_t size = memory->end - (uintptr_t)header;
+  return size >= sizeof *header &&
+         header->count <= (size - sizeof *header) / sizeof header->entries[0];
+}
+
 /* The FDE of the last function that starts at pc or before it; 0 if there is none. */
 static uintptr_t search(const struct eh_frame_hdr *header, uintptr_t pc) {
   const intptr_t distance = (intptr_t)(pc - (uintptr_t)header);
@@ -91,6 +104,8 @@ enum stackpack_unwinder_reason table_find(uintptr_t pc, struct eh_frame_entry *e
   if (!find_memory(pc, &memory) || memory.eh_frame_hdr == NULL)
     return STACKPACK_UNWINDER_NO_TABLE;
   const struct eh_frame_hdr *header = memory.eh_frame_hdr;
+  if (!move_to(&memory, (uintptr_t)header) || !is_whole(header, &memory))
+    return STACKPACK_UNWINDER_BAD_TABLE;
   if (header->version != 1 || header->count_encoding != UDATA4 ||
       header->table_encoding != DATAREL_SDATA4)
     return STACKPACK_UNWINDER_NO_TABLE;
@@ -98,8 +113,7 @@ enum stackpack_unwinder_reason table_find(uintptr_t pc, struct eh_frame_entry *e
   if (fde == 0)
     return STACKPACK_UNWINDER_NO_TABLE;
   /* The tables may be in another segment than the code. */
-  if ((fde < memory.start || fde >= memory.end) &&
-      (!find_memory(fde, &memory) || fde < memory.start || fde >= memory.end))
+  if (!move_to(&memory, fde))
     return STACKPACK_UNWINDER_BAD_TABLE;
   *entry = eh_frame_open((const uint8_t *)memory.start, memory.end - memory.start, memory.start);
   entry->section.position = fde - memory.start;

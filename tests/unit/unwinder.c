@@ -7,6 +7,7 @@
 #include "runtime/stackpack_unwind.h"
 #include "suite.h"
 
+#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -355,6 +356,34 @@ TEST(no_code_there) {
                                                     .stack_pointer = (uintptr_t)words,
                                                     .is_exact = is_exact},
                          STACKPACK_UNWINDER_NO_TABLE);
+  end_stack();
+}
+
+static int find_index(struct dl_phdr_info *info, size_t size, void *data) {
+  (void)size;
+  for (unsigned i = 0; i < info->dlpi_phnum; i++)
+    if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
+      *(uintptr_t *)data = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+  return 1; /* this program is the first */
+}
+
+/* The index of the unwind tables counts more entries than its module has memory for. */
+TEST(an_index_without_an_end) {
+  uintptr_t *words = make_stack(), index = 0;
+  words[0] = 0x1234;
+  dl_iterate_phdr(find_index, &index);
+  uint32_t *count = (uint32_t *)(index + 8);
+  void *page = (void *)(index & -(uintptr_t)BYTES);
+  const uint32_t before = *count;
+  ck_assert_int_eq(mprotect(page, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+  for (*count = UINT32_MAX; *count > before + 0x1000000; *count /= 2) {
+    stackpack_unwinder_forget(&unwinder);
+    expect_not_unwound(context_at(untouched, words), STACKPACK_UNWINDER_BAD_TABLE);
+  }
+  *count = before;
+  stackpack_unwinder_forget(&unwinder);
+  struct stackpack_context context = context_at(untouched, words);
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
   end_stack();
 }
 
