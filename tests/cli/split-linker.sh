@@ -128,6 +128,18 @@ expect_packed own
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
 only_line_matches '^stackpack-ld: list.o: /dev/null/' err || { cat err; fail "another complaint"; }
 TMPDIR=/dev/null expect_status 0 "$wrapper" --stackpack-ld=./printer main.o already.o # needs no folder
+
+# A limit for files, which the message keeps; and one for descriptors.
+status=0
+(ulimit -f 1; exec "$wrapper" --stackpack-ld=./printer list.o) >out 2>err || status=$?
+((status == 2)) && only_line_matches '^stackpack-ld: list.o: .*File too large' err || { cat err; fail "exit status $status beyond the limit"; }
+expect_nothing_left
+expect_status 0 bash -c 'ulimit -n 4; exec "$@"' - "$wrapper" --stackpack-ld=/bin/true list.o
+expect_nothing_left
+
+# A response file that no one writes: a signal ends the wait.
+mkfifo pipe
+expect_status 124 timeout -k 10 1 "$wrapper" --stackpack-ld=./printer @pipe
 cat >slow <<'END'
 #!/bin/bash
 echo started >started

@@ -189,7 +189,7 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
 static char *folder_to_remove;
 
 static void remove_folder(void) {
-  enum { DESCRIPTORS = 8 };
+  enum { DESCRIPTORS = 1 }; /* there may be no more */
   if (folder_to_remove != NULL)
     nftw(folder_to_remove, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
   free(folder_to_remove);

@@ -158,8 +158,9 @@ int main(int argc, char **argv) {
   struct problem problem = {0};
   sigset_t signals;
   int status = 0;
-  run_hold_signals(&signals);
+  signal(SIGXFSZ, SIG_IGN); /* as in tool/main.c: a failed write */
   bool ok = arguments_read(&arguments, argc - 1, argv + 1, &problem);
+  run_hold_signals(&signals); /* not before: a response file may be a pipe */
   const bool wants_help = ok && arguments.help;
   ok = ok && (wants_help || link_and_pack(&arguments, argv[0], &signals, &status, &problem));
   arguments_close(&arguments);
