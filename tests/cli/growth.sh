@@ -42,6 +42,11 @@ PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.other_callees(True)
 expect_status 2 "$stackpack" why --gc-entry=f other-callees-kept f
 only_line_matches 'other-callees-kept: too many ways for one answer: ask for one address, such as 0x' err || { cat err; fail "another complaint"; }
 
+# A file of split units is read once. (The reader's time is limited.)
+PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.split_units(6000, "all.dwo").write("split-units")'
+expect_status 0 "$stackpack" dump --source split-units
+(($(grep -c '^ *g at ' out) == 5999)) || fail "functions of split units are missing"
+
 # libdw's time has a limit.
 PYTHONPATH=$TOP/tests/growth python3 -c 'import kinds; kinds.unwind_large_register(1 << 16).write("large-register")'
 expect_refusal 'large-register: unwind tables that take libdw too long, at 0x' "$stackpack" verify large-register large-register

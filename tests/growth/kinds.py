@@ -411,6 +411,27 @@ def range_tables(n):
     return named(file)
 
 
+def split_units(count, path):
+    """Writes a file of split units, which are all of one program's. (None of KINDS: two files.)"""
+    split, file = File(), program(count)
+    split.add(".debug_abbrev.dwo", abbreviation(1, 0x11, 1, [(3, 8), (0x2131, 7)])
+              + abbreviation(2, 0x2E, 0, [(3, 8), (0x11, 0x1F01), (0x12, 7)]) + b"\0", flags=0)
+    file.add(".debug_abbrev", abbreviation(1, 0x11, 0, [(0x2130, 8), (0x2131, 7), (0x2133, 0x17)] + PLACE) + b"\0", flags=0)
+    ends, units, addresses = [], [], []
+    for i in range(count):
+        address = file.first + 8 * i
+        end = struct.pack("<HIB", 4, 0, 8) + b"\1u\0" + struct.pack("<Q", i) + b"\2g\0\0" + struct.pack("<Q", 8) + b"\0"
+        unit = struct.pack("<HIB", 4, 0, 8) + b"\1" + path.encode() + b"\0" + struct.pack("<QIQQ", i, 8 * i, address, 8)
+        ends.append(struct.pack("<I", len(end)) + end)
+        units.append(struct.pack("<I", len(unit)) + unit)
+        addresses.append(struct.pack("<Q", address))
+    split.add(".debug_info.dwo", b"".join(ends), flags=0)
+    split.write(path)
+    file.add(".debug_info", b"".join(units), flags=0)
+    file.add(".debug_addr", b"".join(addresses), flags=0)
+    return named(file)
+
+
 def symbols_one_name(n):
     file = program()
     return named(file, b"\0" + b"a" * (n // 2) + b"\0", [symbol(1, file.first, file.text)] * (n // 48))

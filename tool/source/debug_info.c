@@ -11,8 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct split_unit {
+  Dwarf_Sig8 id;
+  Dwarf_Die die;
+};
+
+/* A file of split units: link-time optimisation puts many into one. */
+struct split_file {
+  char *path; /* owned; NULL: none is open */
+  struct debug_object object;
+  struct split_unit *units; /* by ID; owned */
+  size_t count, capacity;
+  struct entry_names names;
+};
+
 struct debug_info {
   struct debug_object object;
+  struct split_file split;  /* the last one */
   struct debug_unit *units; /* owned */
   size_t unit_count, unit_capacity;
   struct spans spans; /* of units */
@@ -67,25 +82,47 @@ static void add_units(struct debug_info *info) {
 
 /* ---- Split units ---- */
 
-static bool same_id(const Dwarf_Sig8 *a, const Dwarf_Sig8 *b) {
-  return memcmp(a->signature, b->signature, sizeof a->signature) == 0;
+static int compare_split(const void *a, const void *b) {
+  const struct split_unit *x = a, *y = b;
+  return memcmp(x->id.signature, y->id.signature, sizeof x->id.signature);
 }
 
-/* The entry of a split unit in its own file; NULL if it is missing. */
-static Dwarf_Die find_split(Dwarf_Debug dwarf, struct debug_limits *limits,
-                            const Dwarf_Sig8 *wanted) {
-  Dwarf_Die die;
-  Dwarf_Sig8 id;
-  struct unit_course course = {.dwarf = dwarf};
-  while (next_unit(&course, limits, &die, &id)) {
+static void add_split_units(struct split_file *file, struct debug_limits *limits) {
+  struct split_unit unit;
+  struct unit_course course = {.dwarf = file->object.dwarf};
+  while (next_unit(&course, limits, &unit.die, &unit.id)) {
     Dwarf_Half version = 0, offset_size;
-    dwarf_get_version_of_die(die, &version, &offset_size);
-    find_split_id(die, version, &id);
-    if (same_id(&id, wanted))
-      return die;
-    dwarf_dealloc_die(die);
+    dwarf_get_version_of_die(unit.die, &version, &offset_size);
+    find_split_id(unit.die, version, &unit.id);
+    (void)ARRAY_ADD(file->units, file->count, file->capacity, unit);
   }
-  return NULL;
+  array_sort(file->units, file->count, sizeof *file->units, compare_split);
+}
+
+static void close_split(struct split_file *file) {
+  if (file->path != NULL) {
+    entry_names_free(&file->names);
+    debug_object_close(&file->object);
+  }
+  free(file->units);
+  free(file->path);
+  *file = (struct split_file){0};
+}
+
+/* Opens another file than the last one. */
+static bool open_split(struct split_file *file, const struct debug_context *context,
+                       const char *path) {
+  struct problem problem = {0};
+  if (file->path != NULL && strcmp(file->path, path) == 0)
+    return true;
+  close_split(file);
+  if (!debug_object_open(&file->object, path, true, &problem))
+    return false;
+  file->path = strdup(path);
+  file->names = entry_names_of(file->object.dwarf, context->names->shared.dwarf, true);
+  debug_limits_add(context->limits, file->object.size);
+  add_split_units(file, context->limits);
+  return true;
 }
 
 /* A path, to be freed, of a name that may be relative to a folder. */
@@ -106,27 +143,25 @@ static char *split_path(Dwarf_Die die) {
 }
 
 /* Returns whether there is such a file, and it is of the same compilation. */
-static bool read_split(struct debug_unit *unit, struct debug_context context, const char *path) {
-  struct problem problem = {0};
-  struct debug_object object;
-  if (!debug_object_open(&object, path, true, &problem))
+static bool read_split(struct split_file *file, struct debug_unit *unit,
+                       struct debug_context context, const char *path) {
+  const struct split_unit wanted = {.id = unit->split_id};
+  if (!open_split(file, &context, path))
     return false;
-  debug_limits_add(context.limits, object.size);
-  Dwarf_Die die = find_split(object.dwarf, context.limits, &unit->split_id);
-  if (die != NULL) {
-    struct entry_names names = entry_names_of(object.dwarf, context.names->shared.dwarf, true);
-    context.entries = object.dwarf;
-    context.names = &names;
-    context.lists = &object.lists;
-    if (context.version >= 5) /* it has one table (7.3.2.2) */
-      context.ranges_base = object.lists.count == 0 ? 0 : object.lists.items[0].array;
-    debug_unit_read_scopes(unit, &context, die);
-    entry_names_read(&names);
-    entry_names_free(&names);
-    dwarf_dealloc_die(die);
-  }
-  debug_object_close(&object);
-  return die != NULL;
+  const struct split_unit *found = file->count == 0 ? NULL
+                                                    : bsearch(&wanted, file->units, file->count,
+                                                              sizeof *file->units, compare_split);
+  if (found == NULL)
+    return false;
+  const struct range_tables *lists = &file->object.lists;
+  context.entries = file->object.dwarf;
+  context.names = &file->names;
+  context.lists = lists;
+  if (context.version >= 5) /* it has one table (7.3.2.2) */
+    context.ranges_base = lists->count == 0 ? 0 : lists->items[0].array;
+  debug_unit_read_scopes(unit, &context, found->die);
+  entry_names_read(&file->names);
+  return true;
 }
 
 /* ---- Long texts ---- */
@@ -152,7 +187,7 @@ static void read_scopes(struct debug_info *info, struct debug_unit *unit,
   char *path = split_path(context->unit);
   if (path == NULL) {
     debug_unit_read_scopes(unit, context, context->unit);
-  } else if (!read_split(unit, *context, path) && info->missing == NULL) {
+  } else if (!read_split(&info->split, unit, *context, path) && info->missing == NULL) {
     info->missing = path;
     path = NULL;
   }
