@@ -20,6 +20,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char help[] =
     "Usage: stackpack lookup [OPTION]... FILE [ADDRESS]...\n"
@@ -201,8 +202,11 @@ static bool look_up_input(struct lookup *lookup, struct problem *problem) {
   static const char separators[] = " \t\r\n";
   char *line = NULL, *rest;
   size_t capacity = 0;
+  ssize_t size;
   bool ok = true;
-  while (ok && getline(&line, &capacity, stdin) > 0) {
+  while (ok && (size = getline(&line, &capacity, stdin)) > 0) {
+    ok = strlen(line) == (size_t)size ||
+         problem_set(problem, "standard input: a zero byte, which text doesn't have");
     for (char *word = strtok_r(line, separators, &rest); word != NULL && ok;
          word = strtok_r(NULL, separators, &rest))
       ok = look_up_word(lookup, word, problem);

@@ -129,6 +129,10 @@ read -r -t 60 answer <&"${COPROC[0]}"
 exec {COPROC[1]}>&-
 wait
 
+printf '%s\n\0%s\n' "$address" "$address" >zero
+status=0
+"$stackpack" lookup pairs <zero >out 2>err || status=$?
+((status == 2)) && only_line_matches 'pairs: standard input: a zero byte' err || { cat err; fail "an address behind a zero byte is passed over"; }
 expect_refusal "pairs: 'with_base' is no hexadecimal address" "$stackpack" lookup pairs with_base
 expect_refusal "missing: can't be opened" "$stackpack" lookup missing 1
 cp pairs damaged
