@@ -38,6 +38,7 @@ for rows in "functions", "units":
         assert sum(f[size] for f in functions) == sum(f[size] for f in listed[rows]) + listed["other_" + rows][size]
 assert listed["counts"] == stats["counts"]'
 expect_refusal 'app: --filter is no regular expression' "$stackpack" stats --filter='(' app
+expect_refusal 'app: --filter is longer than 4096 bytes' "$stackpack" stats --filter="$(printf '%020000d' 0 | tr 0 '(')" app
 expect_refusal 'app: --filter has a back-reference' "$stackpack" stats --filter='(.*)(.*)\1b' app
 expect_status 0 "$stackpack" stats --filter='[]\1]|\\1|two_f1' app
 

@@ -133,9 +133,13 @@ static bool has_back_reference(const char *c) {
 }
 
 /* Compiles a pattern. The C library tries a match from each character on, in the square of a name's
- * length; so the pattern itself gets a prefix that matches any text. */
+ * length; so the pattern itself gets a prefix that matches any text. It takes stack for each
+ * parenthesis and star in a row; so a pattern may not be very long. */
 static bool compile_filter(regex_t *expression, const char *filter, struct problem *problem) {
+  enum { FILTER_MOST = 4096 };
   char *whole;
+  if (strlen(filter) > FILTER_MOST)
+    return problem_set(problem, "--filter is longer than %d bytes", FILTER_MOST);
   if (regcomp(expression, filter, REG_EXTENDED | REG_NOSUB) != 0)
     return problem_set(problem, "--filter is no regular expression: '%s'", filter);
   regfree(expression);
