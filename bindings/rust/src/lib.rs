@@ -2,7 +2,7 @@
 //!
 //! ```ignore
 //! let process = stackpack::Process::open(8)?; // once, at start-up
-//! let mut walk = process.walk(low..high, &stackpack::context_at_call(return_address, stack_pointer));
+//! let mut walk = unsafe { process.walk(low..high, &stackpack::context_at_call(return_address, stack_pointer)) };
 //! while walk.next_frame() {
 //!     // Moves the objects that this frame refers to.
 //!     unsafe { walk.update(|base| forward(base)) };
@@ -62,18 +62,24 @@ impl Process {
         let mut process: Box<sys::stackpack_process> = Box::new(unsafe { MaybeUninit::zeroed().assume_init() });
         let error = unsafe { sys::stackpack_process_open(&mut *process, list.as_mut_ptr(), modules as _) };
         match error {
-            sys::STACKPACK_OK => Ok(Process { process, _modules: list }),
-            _ => Err(Error(error)),
+            sys::STACKPACK_OK => return Ok(Process { process, _modules: list }),
+            sys::STACKPACK_TOO_MANY_MODULES => {}
+            _ => unsafe { sys::stackpack_process_close(&mut *process) },
         }
+        Err(Error(error))
     }
 
     /// A walk over a stack of these addresses, from the frame of a context to older ones.
-    pub fn walk(&self, stack: Range<usize>, context: &sys::stackpack_context) -> Walk<'_> {
-        let mut walker: Box<sys::stackpack_walker> = Box::new(unsafe { MaybeUninit::zeroed().assume_init() });
+    ///
+    /// # Safety
+    /// Until the walk is dropped, these addresses and the places of the context's registers are readable, and nobody
+    /// else writes to them: the stack is a stopped thread's, or a caller's.
+    pub unsafe fn walk(&self, stack: Range<usize>, context: &sys::stackpack_context) -> Walk<'_> {
+        let mut walker: Box<sys::stackpack_walker> = Box::new(MaybeUninit::zeroed().assume_init());
         walker.process = &*self.process;
-        let mut walk: Box<sys::stackpack_walk> = Box::new(unsafe { MaybeUninit::zeroed().assume_init() });
+        let mut walk: Box<sys::stackpack_walk> = Box::new(MaybeUninit::zeroed().assume_init());
         let bounds = sys::stackpack_stack { low: stack.start as _, end: stack.end as _ };
-        unsafe { sys::stackpack_walk_start(&mut *walk, &*walker, bounds, context) };
+        sys::stackpack_walk_start(&mut *walk, &*walker, bounds, context);
         Walk { walk, _walker: walker, answer: sys::STACKPACK_WALK_NO_MANAGED, process: PhantomData }
     }
 }
@@ -123,7 +129,7 @@ impl Walk<'_> {
     /// its distance from its base. A failure ends the walk: the next `next_frame` returns it.
     ///
     /// # Safety
-    /// The stack is a stopped thread's, or a caller's; nobody else writes to it. `forward` doesn't unwind.
+    /// The stack and the places of registers are writable. `forward` doesn't unwind.
     pub unsafe fn update<F: FnMut(usize) -> usize>(&mut self, mut forward: F) {
         unsafe extern "C" fn call<F: FnMut(usize) -> usize>(closure: *mut c_void, base: usize) -> usize {
             (*(closure as *mut F))(base)
