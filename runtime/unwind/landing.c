@@ -6,10 +6,11 @@
  * are lost then: a walk would take the handler's frame pointer for that of the caller, and miss the
  * frames between and the handler's. And a reference in a register is in two places.
  *
- * GCC gives such functions a place for the registers that pass the exception to its handler, as no
- * other function has. The personality routine writes the exception into the first one just before.
- * So if an exception is there, a thread that was interrupted in the function, or in one that it has
- * called, may be too far.
+ * GCC gives such functions a place for the registers that pass the exception to its handler, and
+ * none for other registers that a call needn't preserve: functions that save those, too, do so for
+ * their caller (LLVM's preserve_mostcc). The personality routine writes the exception into the first
+ * one just before. So if an exception is there, a thread that was interrupted in the function, or in
+ * one that it has called, may be too far.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -28,6 +29,17 @@ static bool is_exception(const struct target *target, uintptr_t address) {
          (words[HANDLER] > target->context->stack_pointer && words[HANDLER] <= target->stack.end);
 }
 
+/* Those that pass an exception, by GCC; -1 after the last one. */
+static uint32_t exception_registers(void) {
+  const int registers[] = {__builtin_eh_return_data_regno(0), __builtin_eh_return_data_regno(1),
+                           __builtin_eh_return_data_regno(2), __builtin_eh_return_data_regno(3)};
+  uint32_t result = 0;
+  for (unsigned i = 0; i < sizeof registers / sizeof *registers; i++)
+    if (registers[i] >= 0)
+      result |= 1u << registers[i];
+  return result;
+}
+
 bool landing_begins(const struct rules *rules, struct target *target, uintptr_t cfa) {
   const unsigned first = __builtin_eh_return_data_regno(0);
   const unsigned second = __builtin_eh_return_data_regno(1);
@@ -35,5 +47,6 @@ bool landing_begins(const struct rules *rules, struct target *target, uintptr_t 
   const uintptr_t place = cfa + (uintptr_t)(intptr_t)row->values[first];
   uintptr_t word;
   return row->kinds[first] == RULE_AT && row->kinds[second] == RULE_AT &&
-         target_read(target, place, &word) && is_exception(target, word);
+         (rules->others & ~exception_registers()) == 0 && target_read(target, place, &word) &&
+         is_exception(target, word);
 }

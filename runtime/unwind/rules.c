@@ -44,6 +44,15 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return false;
 }
 
+static uint32_t saved_others(const struct rules *rules) {
+  uint32_t others = 0;
+  for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
+    if (rules->row.kinds[reg] == RULE_AT && reg != rules->return_register &&
+        reg != STACKPACK_STACK_POINTER)
+      others |= 1u << reg;
+  return others & ~STACKPACK_PRESERVED_REGISTERS;
+}
+
 /* Fills rules->row and its like; the reason on error. */
 static enum stackpack_unwinder_reason read_rules(const struct eh_frame_entry *entry, uintptr_t pc,
                                                  struct rules *rules) {
@@ -53,6 +62,7 @@ static enum stackpack_unwinder_reason read_rules(const struct eh_frame_entry *en
     return STACKPACK_UNWINDER_BAD_TABLE;
   rules->memory = entry->section;
   rules->return_register = (uint8_t)entry->cie.facts.return_register;
+  rules->others = saved_others(rules);
   return STACKPACK_UNWINDER_NO_REASON;
 }
 

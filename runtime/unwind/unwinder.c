@@ -190,6 +190,19 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
   return true;
 }
 
+/* Sets the registers that calls preserve; and where the function waits, the others that it has saved,
+ * as LLVM's preserve_mostcc does. */
+static bool find_registers(const struct rules *rules, struct target *target, uintptr_t cfa,
+                           uintptr_t stack_pointer, struct stackpack_context *caller) {
+  uint32_t registers =
+      STACKPACK_PRESERVED_REGISTERS | (target->context->is_exact == 0 ? rules->others : 0);
+  for (; registers != 0; registers &= registers - 1)
+    if (!find_register(rules, target, (unsigned)__builtin_ctz(registers), cfa, stack_pointer,
+                       caller))
+      return false;
+  return true;
+}
+
 static enum stackpack_unwound cannot_apply(struct unwinder_overlay *unwinder,
                                            const struct target *target) {
   return not_unwound(unwinder, target->reason != STACKPACK_UNWINDER_NO_REASON
@@ -217,9 +230,8 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
     return STACKPACK_OUTERMOST;
   *caller =
       (struct stackpack_context){.pc = walk_strip_signature(pc), .stack_pointer = stack_pointer};
-  for (unsigned i = 0; i < SAVES; i++)
-    if (!find_register(rules, target, unwinder_machine.preserved[i], cfa, stack_pointer, caller))
-      return cannot_apply(unwinder, target);
+  if (!find_registers(rules, target, cfa, stack_pointer, caller))
+    return cannot_apply(unwinder, target);
   if (target->context->is_exact != 0)
     saves_complete(target, rules->saves, stack_pointer, caller);
   return STACKPACK_UNWOUND;

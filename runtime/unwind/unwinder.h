@@ -87,6 +87,7 @@ struct rules {
   uintptr_t pc;             /* the target's; 0 in an empty entry */
   struct cursor memory;     /* that the rules' expressions are in */
   struct frame_rules row;   /* that holds at pc */
+  uint32_t others;          /* bit n: register n is saved, though calls needn't preserve it */
   uint8_t return_register;  /* below FRAME_REGISTERS: its rule is the return address's */
   bool returns_from_signal; /* a signal handler returns to there */
   bool has_saves;           /* `saves` counts */

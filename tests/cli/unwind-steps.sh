@@ -29,3 +29,9 @@ for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
   expect_status 0 ./switch
   echo "switch $level: $(cat out)"
 done
+
+for level in "-O0" "-O2"; do
+  "$LLVM/bin/clang" -std=c17 -D_GNU_SOURCE $level -fno-omit-frame-pointer -mno-red-zone -I"$TOP/runtime" "$here/preserving.c" plain/libstackpack.a -o preserving
+  expect_status 0 ./preserving
+  echo "preserving $level: $(cat out)"
+done
