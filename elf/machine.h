@@ -36,7 +36,7 @@ struct machine {
   const char *name;
   struct machine_relocations relocations;
   bool linker_moves_code; /* within a section: only symbols mark the functions' starts */
-  uint16_t stack_pointer, return_address; /* DWARF's numbers */
+  uint16_t stack_pointer, frame_pointer, return_address; /* DWARF's numbers */
   bool maps_have_frame_pointer; /* functions with a stack map or patch point (LLVM's hasFP) */
   uint16_t pushed_by_call; /* bytes: the return address's, or 0 where it is left in a register */
   uint16_t register_count;

@@ -43,6 +43,7 @@ const struct machine machine_aarch64 = {
                     .absolute = R_AARCH64_ABS64},
     .maps_have_frame_pointer = true,
     .stack_pointer = 31,
+    .frame_pointer = 29,
     .return_address = 30,
     .register_count = sizeof register_names / sizeof *register_names,
     .register_names = register_names,

@@ -131,6 +131,7 @@ const struct machine machine_riscv64 = {
     .relocations = {.none = R_RISCV_NONE, .relative = R_RISCV_RELATIVE, .absolute = R_RISCV_64},
     .linker_moves_code = true,
     .stack_pointer = 2,
+    .frame_pointer = 8,
     .return_address = 1,
     .register_count = sizeof register_names / sizeof *register_names,
     .register_names = register_names,

@@ -68,6 +68,7 @@ const struct machine machine_x86_64 = {
     .relocations = {.none = R_X86_64_NONE, .relative = R_X86_64_RELATIVE, .absolute = R_X86_64_64},
     .maps_have_frame_pointer = true,
     .stack_pointer = 7,
+    .frame_pointer = 6,
     .return_address = 16,
     .pushed_by_call = 8,
     .register_count = sizeof register_names / sizeof *register_names,

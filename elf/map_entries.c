@@ -19,6 +19,8 @@ static const char other_frame[] = "the frame has another size";
 static const char maybe_stackmap[] = "a call returns to other records, but not to that";
 static const char other_records[] = "the copies' records differ";
 static const char other_functions[] = "functions that overlap have records there";
+static const char lost_register[] =
+    "the call loses a register by which the frame or a value is found";
 
 void code_free(struct code *code) {
   free(code->parts);
@@ -164,7 +166,8 @@ static bool add_conflict(struct checker *checker, uint64_t function, uint64_t ad
                          const char *reason) {
   struct map_entries *found = checker->found;
   return ARRAY_ADD(found->conflicts, found->conflict_count, found->conflict_capacity,
-                   (struct map_entries_conflict){function, address, reason});
+                   (struct map_entries_conflict){function, address, reason,
+                                                 .is_of_call = reason == lost_register});
 }
 
 static void remove_records(struct checker *checker, const struct entry *entry) {
@@ -289,6 +292,77 @@ static bool resolve(struct checker *checker, struct entry *group, size_t count) 
   return leave_out(checker, group, count) && compare_group(checker, group, count);
 }
 
+/* ---- Calls that preserve too little ---- */
+
+/* LLVM's calling conventions that preserve no registers, except that the last one keeps the frame
+ * pointer. (llvm/IR/CallingConv.h) */
+enum { CALL_GHC = 10, CALL_HIPE = 11, CALL_PRESERVE_NONE = 21 };
+
+static bool loses_registers(const struct safepoint *record) {
+  return record->calling_convention == CALL_GHC || record->calling_convention == CALL_HIPE ||
+         record->calling_convention == CALL_PRESERVE_NONE;
+}
+
+static bool is_lost(const struct machine *machine, const struct safepoint *record, unsigned reg) {
+  return reg != machine->stack_pointer &&
+         (reg != machine->frame_pointer || record->calling_convention != CALL_PRESERVE_NONE);
+}
+
+static bool loses_location(const struct checker *checker, const struct safepoint *record,
+                           uint32_t number) {
+  const struct stackpack_location location = safepoints_location(checker->table, number);
+  return location.kind != STACKPACK_CONSTANT && location.kind != STACKPACK_LARGE_CONSTANT &&
+         is_lost(checker->code->machine, record, location.reg);
+}
+
+static bool loses_list(const struct checker *checker, const struct safepoint *record,
+                       uint32_t list) {
+  const struct intern_sequence numbers = intern_get(&checker->table->lists, list);
+  for (uint64_t i = 0; i < numbers.count; i++)
+    if (loses_location(checker, record, (uint32_t)numbers.words[i]))
+      return true;
+  return false;
+}
+
+/* Where the frame has a frame pointer, LLVM saves it around a call that loses it: the stack map
+ * leaves the pushed words out, and the unwind table has the CFA as an expression, unknown here. */
+static bool loses_frame(const struct checker *checker, const struct safepoint *record) {
+  return record->frame == 0
+             ? record->calling_convention != CALL_PRESERVE_NONE
+             : is_lost(checker->code->machine, record,
+                       frame_facts_get(&checker->table->frames, record->frame).cfa_register);
+}
+
+static bool loses_value(const struct checker *checker, const struct safepoint *record) {
+  const struct intern_sequence live = intern_get(&checker->table->live, record->live);
+  for (uint64_t i = 0; i < live.count; i++) {
+    const uint64_t item = live.words[i];
+    if (safepoint_item_is_list(item)
+            ? loses_list(checker, record, safepoint_item_list(item))
+            : loses_location(checker, record, safepoint_item_base(item)) ||
+                  loses_location(checker, record, safepoint_item_derived(item)))
+      return true;
+  }
+  return loses_list(checker, record, record->deopt);
+}
+
+/* Takes out the records at calls that leave another value in a register by which the record, or its
+ * frame, is found: LLVM's code pushes such a register before the call, and pops it afterwards. */
+static bool check_calls(struct checker *checker) {
+  const struct safepoints *table = checker->table;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const struct safepoint *record = &table->records[i];
+    if (checker->no_record[i] || checker->code->machine == NULL || !loses_registers(record) ||
+        (!loses_frame(checker, record) && !loses_value(checker, record)))
+      continue;
+    checker->no_record[i] = true;
+    if (!add_conflict(checker, table->functions[record->function].address, record->address,
+                      lost_register))
+      return false;
+  }
+  return true;
+}
+
 /* ---- All of them ---- */
 
 static int compare_entries(const void *a, const void *b) {
@@ -388,7 +462,7 @@ static bool check(struct checker *checker, uint32_t *numbers) {
   struct safepoints *table = checker->table;
   const struct code *code = checker->code;
   list_entries(checker);
-  if (!check_groups(checker))
+  if (!check_groups(checker) || !check_calls(checker))
     return false;
   take_out(checker, numbers);
   if (!safepoints_finish(table))

@@ -18,7 +18,10 @@
  * An entry that contradicts the code is left out. If none of a function's is left, it stays without
  * records: its addresses are no safepoints. Of the entries that are left, and of doubtful ones,
  * only records that are alike in all are kept; addresses at which they differ are in conflict, and
- * get no record. So a wrong live set is never kept; the caller decides on files with conflicts. */
+ * get no record. So a wrong live set is never kept; the caller decides on files with conflicts.
+ *
+ * LLVM also writes records that hold by registers that the call doesn't preserve: see
+ * check_calls. These get no record, either. */
 #ifndef STACKPACK_MAP_ENTRIES_H
 #define STACKPACK_MAP_ENTRIES_H
 
@@ -57,6 +60,7 @@ struct map_entries_left_out {
 struct map_entries_conflict {
   uint64_t function, address;
   const char *reason;
+  bool is_of_call; /* not of copies: the call's convention is the reason */
 };
 
 struct map_entries {

@@ -234,6 +234,63 @@ TEST(doubtful) {
   release(&subject);
 }
 
+/* A call by a convention that preserves no registers, but perhaps the frame pointer: the record goes by
+ * the stack pointer alone. */
+TEST(calls_that_lose_registers) {
+  enum {
+    NONE = 0,
+    BASE = 3,
+    FRAME = 6,
+    STACK = 7,
+    C = 0,
+    FAST = 8,
+    GHC = 10,
+    HIPE = 11,
+    PRESERVE_NONE = 21
+  };
+  static const struct {
+    int convention;
+    uint16_t reg, deopt_reg;
+    uint8_t cfa_register; /* NONE: the frame is unknown */
+    unsigned conflicts;
+  } cases[] = {
+      {C, BASE, BASE, FRAME, 0},
+      {FAST, BASE, BASE, NONE, 0},
+      {PRESERVE_NONE, BASE, STACK, FRAME, 1},
+      {PRESERVE_NONE, STACK, BASE, FRAME, 1},
+      {PRESERVE_NONE, FRAME, STACK, FRAME, 0},
+      {PRESERVE_NONE, STACK, STACK, NONE, 0},
+      {PRESERVE_NONE, STACK, STACK, BASE, 1},
+      {GHC, STACK, STACK, STACK, 0},
+      {GHC, STACK, STACK, FRAME, 1},
+      {GHC, FRAME, STACK, STACK, 1},
+      {GHC, STACK, STACK, NONE, 1},
+      {HIPE, STACK, STACK, NONE, 1},
+  };
+  for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct subject subject;
+    struct safepoints *table = &subject.table;
+    make(&subject);
+    add_entry(&subject, 0, 8);
+    struct safepoint *record = add_record(&subject, 16, 0);
+    const uint64_t number = safepoints_add_location(
+        table, (struct stackpack_location){STACKPACK_INDIRECT, 8, cases[i].reg, 0});
+    const uint64_t deopt = safepoints_add_location(
+        table, (struct stackpack_location){STACKPACK_INDIRECT, 8, cases[i].deopt_reg, 0});
+    uint64_t item[2] = {number << 32 | number};
+    record->live = safepoints_add_live(table, item, 1, 0);
+    record->deopt = safepoints_add_list(table, &deopt, 1);
+    record->calling_convention = cases[i].convention;
+    if (cases[i].cfa_register != NONE) {
+      const struct frame_facts facts = {
+          .cfa_register = cases[i].cfa_register, .return_register = 16, .cfa_offset = 16};
+      record->frame = frame_facts_add(&table->frames, &facts);
+    }
+    check(&subject, 1, 1 - cases[i].conflicts, 0, cases[i].conflicts);
+    release(&subject);
+  }
+}
+
 /* Unknown facts are consistent with all others. */
 TEST(unknown_code) {
   struct subject subject;

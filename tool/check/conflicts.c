@@ -13,11 +13,13 @@ bool conflicts_refuse(const struct image *image, const struct map_entries *entri
   names_open(&names, image);
   const char *name = names_find(&names, first->function);
   problem_set(problem,
-              "conflicting stack maps at %zu address%s, as at 0x%" PRIx64 " of %s: %s; compile the "
-              "copies alike, or `stackpack split` the objects, or leave these out "
-              "(--conflicts=omit)",
+              "conflicting stack maps at %zu address%s, as at 0x%" PRIx64
+              " of %s: %s; %s, or leave "
+              "these out (--conflicts=omit)",
               entries->conflict_count, entries->conflict_count == 1 ? "" : "es", first->address,
-              name == NULL ? "a function without a name" : name, first->reason);
+              name == NULL ? "a function without a name" : name, first->reason,
+              first->is_of_call ? "call by another convention"
+                                : "compile the copies alike, or `stackpack split` the objects");
   names_close(&names);
   return false;
 }
