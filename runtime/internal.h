@@ -104,7 +104,7 @@ static inline struct packed_pairs *pairs_of(struct stackpack_pairs *pairs) {
   return (struct packed_pairs *)pairs->private_; /* cppcheck-suppress ctuuninitvar; its address */
 }
 
-/* readable.c: whether the 8 bytes at an address are readable. */
+/* readable.c: whether the byte at an address is readable. */
 bool memory_is_readable(uintptr_t address);
 
 /* process.c: for a change of a process's ranges (ranges.h) by one thread, while no fork begins. */

@@ -7,7 +7,7 @@
 /* The dynamic linker has a module's bounds, but there may be holes within; and it has no bounds for
  * the code of an emulator. */
 bool machine_can_read(uintptr_t start, size_t size) {
-  return memory_is_readable(start) && memory_is_readable(start + size - sizeof(uint64_t));
+  return memory_is_readable(start) && memory_is_readable(start + size - 1);
 }
 
 static size_t size_of(const struct machine_code *code, unsigned count) {

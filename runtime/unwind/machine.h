@@ -43,7 +43,7 @@ struct unwinder_machine {
 };
 extern const struct unwinder_machine unwinder_machine;
 
-/* code.c: whether a few bytes, 8 at least, are readable. */
+/* code.c: whether a few bytes are readable. */
 bool machine_can_read(uintptr_t start, size_t size);
 
 /* code.c: whether pc is the address of the instruction number *at of such code. */

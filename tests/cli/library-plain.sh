@@ -45,4 +45,9 @@ for app in app app-DINTERPOSED; do
     ! grep -q "open.*plain.so" out || fail "$app: plain.so was opened: $(cat out)"
     grep -q "^error 5, 1 modules, answer 3$" out || fail "$app: $file: $(cat out)"
   done
+  # Whether memory is readable is asked in a way that valgrind takes without a word.
+  if command -v valgrind >/dev/null && ((${#flags[@]} == 0)); then
+    expect_status 0 valgrind -q ./$app ./plain.so
+    [[ ! -s err ]] || { head err >&2; fail "$app: valgrind complains"; }
+  fi
 done
