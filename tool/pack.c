@@ -74,7 +74,7 @@ struct packing {
   struct plan plan;          /* encode_table: of the new file */
   uint8_t *result;           /* rewrite_file: plan.file_size bytes from mmap */
   struct message message;    /* sum_up; it is printed when the file is written */
-  bool lacks_library;        /* sum_up; warn says so */
+  bool lacks_library;        /* likewise; warn says so */
   bool is_done;              /* the passes end early */
   struct timespec start;
 };
@@ -203,7 +203,9 @@ static bool find_positions(struct packing *packing, struct problem *problem) {
 /* Refuses a program that reads its raw stack maps itself: it would find the packed ones. */
 static bool refuse_raw_readers(struct packing *packing, struct problem *problem) {
   const struct pack_options *options = packing->options;
-  return (!raw_readers_find(packing->image, packing->loaded.raw, &packing->raw_reader) &&
+  packing->lacks_library = options->reader == READER_HERE && !raw_names_has_library(packing->image);
+  return (!raw_readers_find(packing->image, packing->loaded.raw, !packing->lacks_library,
+                            &packing->raw_reader) &&
           !raw_names_find(packing->image, packing->loaded.raw, options->load.section,
                           &packing->raw_reader)) ||
          options->force ||
@@ -271,8 +273,6 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
       .is_dry_run = packing->options->dry_run,
       .raw_reader = packing->raw_reader.text[0] != 0 ? packing->raw_reader.text : NULL,
   };
-  packing->lacks_library =
-      packing->options->reader == READER_HERE && !raw_names_has_library(packing->image);
   return say(packing, &summary, problem);
 }
 

@@ -131,6 +131,34 @@ for linker in bfd gold; do
   check_refused app "$how"
 done
 
+# The end of a table of constants in front of the stack maps is no reference to them, where a reader of packed ones is known, and other
+# files lack a name for the raw ones.
+cat common.h - >loop.c <<'C'
+extern const long *start, *end;
+int main(void) {
+  for (const long *at = start; at < end; at++)
+    printf("run(%ld) = %ld\n", *at, run(*at));
+}
+C
+cat >table.c <<'C'
+static const long table[] = {2, 3, 5, 7};
+const long *start = table, *end = table + 4;
+C
+for linker in lld bfd; do
+  for kind in "-no-pie -fno-pie" "-pie -fPIE -Wl,-z,notext"; do
+    for object in list.o list.global.o; do
+      # shellcheck disable=SC2086
+      "$LLVM/bin/clang" -fuse-ld=$linker -O1 $kind -o app $object loop.c table.c
+      check_refused app "$how"
+    done
+    expect_refusal "app: reads its raw stack maps itself" "$stackpack" pack --always --reader=elsewhere app
+    # shellcheck disable=SC2086
+    "$LLVM/bin/clang" -fuse-ld=$linker -O1 $kind -o app list.o loop.c table.c
+    expect_status 0 "$stackpack" pack --always --reader=elsewhere -o packed app
+    expect_same_run app packed
+  done
+done
+
 # References far behind the start of a section, after data bytes or the start of a long instruction: each of
 # these bytes may be the last one before decoding begins. No symbol tells.
 for count in 9000 9001; do

@@ -99,7 +99,7 @@ static void load_and_pack(const struct image *image) {
     expect_problem(&problem);
   } else if (can_rewrite) {
     struct problem reader = {0};
-    if (raw_readers_find(image, loaded.raw, &reader) && reader.text[0] == 0)
+    if (raw_readers_find(image, loaded.raw, true, &reader) && reader.text[0] == 0)
       finding("a reference is described", NULL);
     pack(image, &loaded, &problem);
   }

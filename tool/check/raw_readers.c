@@ -24,7 +24,9 @@
  *
  * An address may mean the end of the section before it. Linkers mark ends of code and of tables for
  * the C library (`etext`, `__rela_iplt_end`, `__stop_NAME`). So if there is such a mark, or may
- * have been one before `strip`, a reference to just the section's first byte is exempt. GCC's
+ * have been one before `strip`, a reference to just the section's first byte is exempt. So it is
+ * where a table of constants ends there, up to whose end a loop goes, if all labels of the stack
+ * maps are local, and the program has a reader of packed ones. GCC's
  * start-up code (register_tm_clones) names the end of a table that is usually empty, and may
  * precede writable stack maps; its form identifies it: it has the same address as a table's start
  * and end, and compares both.
@@ -70,7 +72,7 @@ struct search {
   const struct image *image;
   const struct image_section *raw;
   struct integers starts; /* the addresses of the maps' headers, in order */
-  bool marks_end;   /* the section's address is also the end of another one, as a symbol says */
+  bool marks_end;   /* the section's address is also the end of another one, or of its last table */
   uint64_t marked;  /* the start of one whose end may have been marked so, before strip; or 0 */
   bool is_fixed;    /* words and constants may be addresses */
   bool is_nameless; /* other files have no name for the stack maps */
@@ -227,9 +229,10 @@ static bool may_be_marked(const struct image_section *section) {
 /* Looks for marks among the symbols; without these, a section before may have one. But LLVM makes
  * its symbol local: a global one is there to be referred to. A local one is a sign only if the
  * linker has left some unexported symbols global: mold makes them local. */
-static void read_symbols(struct search *search) {
+static void read_symbols(struct search *search, bool has_library) {
   const struct image *image = search->image;
   struct marks marks = {.has_table = false};
+  bool follows = false; /* the section's address is another one's end */
   for (struct elf_symbols at = elf_symbols(&image->elf_image); elf_symbols_next(&at);) {
     const bool is_global = GELF_ST_BIND(at.symbol.st_info) != STB_LOCAL;
     marks.has_table |= !at.is_dynamic;
@@ -241,14 +244,17 @@ static void read_symbols(struct search *search) {
   }
   EACH_SECTION(image, section) {
     const Elf64_Shdr *header = &section->header;
-    if (!marks.has_table && (header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 &&
-        (header->sh_flags & SHF_TLS) == 0 &&
-        header->sh_addr + header->sh_size == search->raw->header.sh_addr && may_be_marked(section))
+    if ((header->sh_flags & (SHF_ALLOC | SHF_TLS)) != SHF_ALLOC || header->sh_size == 0 ||
+        header->sh_addr + header->sh_size != search->raw->header.sh_addr)
+      continue;
+    follows = true;
+    if (!marks.has_table && may_be_marked(section))
       search->marked = header->sh_addr;
   }
   search->is_fixed = image->header.e_type == ET_EXEC;
   search->is_nameless = marks.own_name && !marks.other_name && marks.globals > marks.exports;
-  search->marks_end = marks.mark && !marks.global_name;
+  search->marks_end =
+      (marks.mark && !marks.global_name) || (follows && search->is_nameless && has_library);
 }
 
 static void search_symbols(const struct search *search) {
@@ -517,11 +523,11 @@ static void search_all_code(const struct search *search) {
   }
 }
 
-bool raw_readers_find(const struct image *image, const struct image_section *raw,
+bool raw_readers_find(const struct image *image, const struct image_section *raw, bool has_library,
                       struct problem *found) {
   struct search search = {.image = image, .raw = raw, .found = found};
   find_starts(&search);
-  read_symbols(&search);
+  read_symbols(&search, has_library);
   search_symbols(&search);
   search_relocations(&search);
   if (search.is_fixed)

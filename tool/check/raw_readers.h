@@ -4,8 +4,9 @@
 
 #include "tool/image/image.h"
 
-/* Finds a reference to the raw section, and names it in `found`; false if the file shows none. */
-bool raw_readers_find(const struct image *image, const struct image_section *raw,
+/* Finds a reference to the raw section, and names it in `found`; false if the file shows none.
+ * `has_library`: the process has a reader of packed stack maps. */
+bool raw_readers_find(const struct image *image, const struct image_section *raw, bool has_library,
                       struct problem *found);
 
 #endif
