@@ -11,6 +11,8 @@
  *     stack, even below the stack pointer.
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
+ *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
+ *     the caller's value again, up to `pop %r13`, the last instruction but one.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -35,10 +37,12 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
+    save->is_cfa |= row->cfa == RULE_REGISTER && row->cfa_register == reg && row->cfa_value == 0 &&
+                    row->kinds[reg] == RULE_SAME;
     if (save->from != NOT_SAVED)
       continue;
     if (row->kinds[reg] == RULE_AT)
-      *save = (struct save){FROM_CFA, row->values[reg]};
+      save->from = FROM_CFA, save->offset = row->values[reg];
     else if (row->kinds[reg] == RULE_AT_EXPRESSION &&
              expression_is_offset(search->entry->section, row->values[reg], STACKPACK_FRAME_POINTER,
                                   &save->offset))
@@ -50,7 +54,7 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
 void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]) {
   struct search search = {entry, saves};
   for (unsigned i = 0; i < SAVES; i++)
-    saves[i] = (struct save){NOT_SAVED, 0};
+    saves[i] = (struct save){NOT_SAVED, 0, false};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
 }
 
@@ -98,7 +102,9 @@ void saves_complete(const struct target *target, const struct save saves[SAVES],
       place = (uintptr_t *)place_of(&saves[i], target, cfa);
     else if ((caller->in_memory >> reg & 1) == 0)
       continue; /* computed */
-    if (place != NULL && *place == walk_register(context, reg))
+    if (place != NULL && saves[i].is_cfa && walk_register(context, reg) == cfa)
+      stackpack_context_save(caller, reg, place);
+    else if (place != NULL && *place == walk_register(context, reg))
       take_both(caller, context, reg, place);
   }
 }

@@ -71,6 +71,7 @@ enum { SAVES = MACHINE_PRESERVED };
 struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
   int32_t offset;
+  bool is_cfa; /* the register becomes the CFA itself, and the rules forget that it is saved */
 };
 void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]);
 

@@ -1,16 +1,19 @@
 #!/bin/bash
 # Signals at each instruction of random programs, on x86-64: see unwind/steps.c. GCC's unwind tables are wrong at the ends of functions
-# that align their stack; a caller's frame pointer shows it. `make campaign-unwinding` tries more programs, and musl.
+# that align their stack; a caller's frame pointer shows it, or %r13. `make campaign-unwinding` tries more programs, and musl.
 . "$TOP/tests/cli/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "the trap flag is x86-64's"
 here=$TOP/tests/cli/unwind
 build_plain_library
-for level in "-O0" "-O2 -fno-omit-frame-pointer" "-Os"; do
+for level in "-O0" "-O2 -fno-omit-frame-pointer" "-O2 -mstackrealign" "-Os"; do
   sampled 2 || continue
-  python3 "$here/steps.py" 1 >steps.c
+  seed=1
+  [[ $level != *realign ]] || seed=12 # it has a function that realigns by %r13
+  python3 "$here/steps.py" $seed >steps.c
   # shellcheck disable=SC2086 # options
-  gcc -std=c17 -D_GNU_SOURCE $level -w -I"$TOP/runtime" steps.c "$here/steps.c" plain/libstackpack.a -o steps
+  gcc -std=gnu17 -D_GNU_SOURCE $level -w -fasynchronous-unwind-tables -I"$TOP/runtime" -c steps.c -o random.o
+  gcc -std=c17 -D_GNU_SOURCE -O2 -w -I"$TOP/runtime" random.o "$here/steps.c" plain/libstackpack.a -o steps
   expect_status 0 ./steps
   echo "$level: $(cat out)"
   expect_output 'frames [1-9][0-9]* others [0-9]+ returns [1-9][0-9]* wrong 0$'
