@@ -83,7 +83,7 @@ const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct t
   rules->returns_from_signal = signal_returns_at(target->context->pc);
   rules->has_saves = wants_saves;
   if (wants_saves)
-    saves_find(&entry, rules->saves);
+    saves_find(&entry, target->pc, &rules->row, rules->saves);
   rules->pc = target->pc;
   return rules;
 }

@@ -8,7 +8,11 @@
  *   - just after a push: the function will go on with the pushed word, yet the rules name the register,
  *     which still has its value. Compilers let the rules lag behind until that changes.
  *   - in an epilogue, after a pop or load: the register has its value again, yet the rules name the
- *     stack, even below the stack pointer.
+ *     stack, even below the stack pointer; and so they may where ways with and without a frame meet.
+ *     GCC does save registers there, in the red zone: in leaf functions, or before it makes the frame.
+ *     So not after rows in which their places are in the frame, or which have a frame pointer; nor
+ *     before the first instruction, as Clang's rules for parts of functions have it
+ *     (-fbasic-block-sections).
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
@@ -28,17 +32,35 @@
 
 struct search {
   const struct eh_frame_entry *entry;
+  uintptr_t pc;                  /* where the signal came, */
+  const struct frame_rules *now; /* and the row that holds there */
   struct save *saves;
 };
 
+static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
+  return row->cfa == RULE_REGISTER && row->cfa_register == reg;
+}
+
+/* Whether a row shows that a register isn't in the red zone any more, or never was. */
+static bool is_above(const struct search *search, const struct frame_rules *row, unsigned reg,
+                     struct code_range range) {
+  if (row->kinds[reg] != RULE_AT)
+    return false;
+  if (range.start == search->entry->function.start)
+    return has_cfa_by(row, STACKPACK_STACK_POINTER);
+  return range.end <= search->pc && (has_cfa_by(row, STACKPACK_STACK_POINTER)
+                                         ? row->cfa_value >= -row->values[reg]
+                                         : has_cfa_by(row, STACKPACK_FRAME_POINTER) &&
+                                               has_cfa_by(search->now, STACKPACK_STACK_POINTER));
+}
+
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   const struct search *search = context;
-  (void)range;
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
-    save->is_cfa |= row->cfa == RULE_REGISTER && row->cfa_register == reg && row->cfa_value == 0 &&
-                    row->kinds[reg] == RULE_SAME;
+    save->is_cfa |= has_cfa_by(row, reg) && row->cfa_value == 0 && row->kinds[reg] == RULE_SAME;
+    save->is_above |= is_above(search, row, reg, range);
     if (save->from != NOT_SAVED)
       continue;
     if (row->kinds[reg] == RULE_AT)
@@ -51,10 +73,11 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return true;
 }
 
-void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]) {
-  struct search search = {entry, saves};
+void saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
+                struct save saves[SAVES]) {
+  struct search search = {entry, pc, now, saves};
   for (unsigned i = 0; i < SAVES; i++)
-    saves[i] = (struct save){NOT_SAVED, 0, false};
+    saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
 }
 
@@ -73,8 +96,10 @@ static void take_both(struct stackpack_context *caller, const struct stackpack_c
   }
 }
 
-bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place) {
-  return place < cfa && place + unwinder_machine.red_zone >= context->stack_pointer;
+bool saves_are_possible(const struct stackpack_context *context, const struct save *save,
+                        uintptr_t cfa, uintptr_t place) {
+  const uintptr_t red_zone = save->is_above ? 0 : unwinder_machine.red_zone;
+  return place < cfa && place + red_zone >= context->stack_pointer;
 }
 
 /* The place where the function saves a register, if it has done so yet; 0 if that is outside the

@@ -152,6 +152,8 @@ static bool read_return(struct target *target, const struct found *found, uintpt
   return true;
 }
 
+static const struct save not_saved = {.from = NOT_SAVED};
+
 /* Whether an interrupted function has restored the frame pointer, by which its rules still go: see
  * saves.c. With it, it has restored all registers whose rules do. */
 static bool is_restored(const struct rules *rules, struct target *target, unsigned reg,
@@ -160,12 +162,12 @@ static bool is_restored(const struct rules *rules, struct target *target, unsign
   return rules->row.kinds[reg] == RULE_AT_EXPRESSION &&
          rules->row.kinds[STACKPACK_FRAME_POINTER] == RULE_AT_EXPRESSION &&
          apply_rule(rules, target, STACKPACK_FRAME_POINTER, cfa, &found) &&
-         !saves_are_possible(target->context, stack_pointer, found.word);
+         !saves_are_possible(target->context, &not_saved, stack_pointer, found.word);
 }
 
 /* Sets a register of the caller. False if its place is outside the stack, or unknown. */
 static bool find_register(const struct rules *rules, struct target *target, unsigned reg,
-                          uintptr_t cfa, uintptr_t stack_pointer,
+                          const struct save *save, uintptr_t cfa, uintptr_t stack_pointer,
                           struct stackpack_context *caller) {
   const struct stackpack_context *context = target->context;
   struct found found;
@@ -174,7 +176,7 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
     return false;
   /* It has been restored, if it can't have been saved: see saves.c. */
   if (found.where == IN_MEMORY && context->is_exact != 0 &&
-      (!saves_are_possible(context, stack_pointer, found.word) ||
+      (!saves_are_possible(context, save, stack_pointer, found.word) ||
        is_restored(rules, target, reg, cfa, stack_pointer)))
     found = (struct found){IN_REGISTER, reg};
   if (found.where == IN_REGISTER) {
@@ -194,11 +196,14 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
  * as LLVM's preserve_mostcc does. */
 static bool find_registers(const struct rules *rules, struct target *target, uintptr_t cfa,
                            uintptr_t stack_pointer, struct stackpack_context *caller) {
-  uint32_t registers =
-      STACKPACK_PRESERVED_REGISTERS | (target->context->is_exact == 0 ? rules->others : 0);
-  for (; registers != 0; registers &= registers - 1)
-    if (!find_register(rules, target, (unsigned)__builtin_ctz(registers), cfa, stack_pointer,
-                       caller))
+  uint32_t others = target->context->is_exact == 0 ? rules->others : 0;
+  for (unsigned i = 0; i < SAVES; i++)
+    if (!find_register(rules, target, unwinder_machine.preserved[i], &rules->saves[i], cfa,
+                       stack_pointer, caller))
+      return false;
+  for (; others != 0; others &= others - 1)
+    if (!find_register(rules, target, (unsigned)__builtin_ctz(others), &not_saved, cfa,
+                       stack_pointer, caller))
       return false;
   return true;
 }

@@ -71,12 +71,16 @@ enum { SAVES = MACHINE_PRESERVED };
 struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
   int32_t offset;
-  bool is_cfa; /* the register becomes the CFA itself, and the rules forget that it is saved */
+  bool is_cfa;   /* the register becomes the CFA itself, and the rules forget that it is saved */
+  bool is_above; /* its place isn't in the red zone */
 };
-void saves_find(const struct eh_frame_entry *entry, struct save saves[SAVES]);
+/* For a signal at an instruction, and the row that holds there. */
+void saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
+                struct save saves[SAVES]);
 
 /* Whether a function that was interrupted can have saved a register at `place`. */
-bool saves_are_possible(const struct stackpack_context *context, uintptr_t cfa, uintptr_t place);
+bool saves_are_possible(const struct stackpack_context *context, const struct save *save,
+                        uintptr_t cfa, uintptr_t place);
 
 /* The caller of a function that was interrupted: adds the places that its rules leave out. */
 void saves_complete(const struct target *target, const struct save saves[SAVES], uintptr_t cfa,
