@@ -195,7 +195,7 @@ TEST(at_every_instruction) {
 /* ---- Hand-made stacks ---- */
 
 /* Functions that are never called. Of each, the frame in the middle agrees with the rules. */
-extern const char pushes[], framed[], computed[], untouched[];
+extern const char pushes[], framed[], computed[], arguments[], untouched[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -218,6 +218,15 @@ __asm__(".text\n"
         ".cfi_escape 0x16, 3, 2, 0x77, 24\n" /* DW_CFA_val_expression: %rbx = %rsp + 24 */
         "nop\n"
         "computed: ud2\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "nop\n"
+        ".cfi_def_cfa_offset 32\n"
+        ".cfi_offset %rax, -16\n"
+        ".cfi_offset %rdx, -24\n"
+        ".cfi_offset %rcx, -32\n"
+        "nop\n"
+        "arguments: ud2\n"
         ".cfi_endproc\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -309,6 +318,19 @@ TEST(a_register_that_is_computed) {
   ck_assert_uint_eq(context.known, 1 << STACKPACK_RBX);
   ck_assert_uint_eq(context.in_memory, 0);
   ck_assert_uint_eq(context.registers[STACKPACK_RBX], (uintptr_t)&words[3]);
+  end_stack();
+}
+
+/* As in AArch64's _dl_runtime_resolve: a saved argument looks like the exception that a function
+ * throws, but such functions save no other registers that a call needn't preserve. */
+TEST(saved_arguments) {
+  uintptr_t *words = make_stack(), argument[] = {0, 0, 1, 0};
+  struct stackpack_context context = context_at(arguments, words);
+  context.is_exact = 1;
+  words[2] = (uintptr_t)argument;
+  words[3] = (uintptr_t)untouched;
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  ck_assert_uint_eq(context.pc, (uintptr_t)untouched);
   end_stack();
 }
 
