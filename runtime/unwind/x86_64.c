@@ -32,6 +32,19 @@ static const struct machine_code stubs[] = {
     {{{ENDBR64, 0}, {PUSH_R11, 0}, {PUSH_SLOT, 1}, {JUMP_BY_SLOT, 2}}}, /* and its header */
 };
 
+/* Returns that speculation can't follow: their rules leave out the word that a call of their own has
+ * pushed (GCC's -mfunction-return=thunk), */
+#define DROP_WORD 0x0824648d48, 0xffffffffff, 5 /* lea 8(%rsp), %rsp */
+#define RETURN 0xc3, 0xff, 1
+
+static const struct machine_code returns[] = {
+    {{{DROP_WORD, 1}, {RETURN, 0}}},
+};
+
+/* or that the return address is in a register (Clang's -mlvi-cfi). */
+#define LFENCE 0xe8ae0f, 0xffffff, 3
+#define JUMP_BY_REGISTER 0xe0ff, 0xf8ff, 2
+
 /* The end of glibc's swapcontext: the stack pointer is the other context's already, and its rules take
  * the word there for the return address, which is yet to be pushed.
  * (sysdeps/unix/sysv/linux/x86_64/swapcontext.S) */
@@ -45,6 +58,7 @@ static const struct machine_code stubs[] = {
 #define PUSH_RCX 0x51, 0xff, 1
 
 static const struct machine_code switches[] = {
+    {{{LFENCE, 0}, {JUMP_BY_REGISTER, 0}}},
     {{{LOAD_RBX, 0},
       {LOAD_RBP, 0},
       {LOAD_R12, 0},
@@ -72,6 +86,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers_end =
         offsetof(ucontext_t, uc_mcontext.gregs) + sizeof((ucontext_t){0}.uc_mcontext.gregs),
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
+    .linker = {returns, sizeof returns / sizeof *returns},
     .switches = {switches, sizeof switches / sizeof *switches},
 };
 
