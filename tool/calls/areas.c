@@ -77,7 +77,8 @@ static bool may_have_short_calls(const struct image *image) {
   if ((flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE)
     return true;
   const struct section_bytes attributes = image_contents(image, ".riscv.attributes");
-  const bool has_stores = has_text(attributes, "_c") && !has_text(attributes, "_zcm");
+  const bool has_stores = has_text(attributes, "_c") && !has_text(attributes, "_zcmp") &&
+                          !has_text(attributes, "_zcmt");
   return !has_stores && (flags & EF_RISCV_RVC) != 0;
 }
 
