@@ -111,3 +111,9 @@ second: call collect; ret; .data; $word; .text" '' 'ret'
     expect_odd_verdict kept "in one piece of code: $word" "-no-pie -Wl,--discard-all"
   done
 done
+
+# The highest bits of a word may be a tag: a kernel's addresses need them.
+make_odd 'jmp *1f(%rip); .data; .p2align 3; 1: .quad hidden; .text' '' '' 'call collect; ret'
+"$LLVM/bin/ld.lld" -static -e managed_no_call --image-base=0xffffffff80000000 -o app managed.o odd.o collect.o
+expect_refusal 'app: .* is at an address of more than 48 bits$' "$stackpack" pack --always --gc-entry=collect app
+expect_status 0 "$stackpack" pack --always app

@@ -289,11 +289,15 @@ static bool build(struct graph_builder *builder, const struct image *image,
   return true;
 }
 
-/* So that functions and calls can be counted by 32 bits. */
+/* So that functions and calls can be counted by 32 bits, and pointers have room for tags. */
 static bool check_size(const struct areas *areas, struct problem *problem) {
   uint64_t size = 0;
-  for (size_t i = 0; i < areas->count; i++)
-    size += areas->items[i].is_code ? areas->items[i].size : 0;
+  for (size_t i = 0; i < areas->count; i++) {
+    const struct area *area = &areas->items[i];
+    if (area->address > ADDRESS_BITS || area->size > ADDRESS_BITS - area->address)
+      return problem_set(problem, "%s is at an address of more than 48 bits", area->name);
+    size += area->is_code ? area->size : 0;
+  }
   return size <= INT32_MAX || problem_set(problem, "more than 2 GB of code");
 }
 
