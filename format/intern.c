@@ -67,7 +67,7 @@ static bool intern_grow_slots(struct intern *set) {
 
 /* Makes room for a sequence of `count` words. */
 static bool intern_grow(struct intern *set, uint64_t count) {
-  const bool is_first = set->starts == NULL;
+  const bool is_first = set->count == 0;
   const uint64_t used = is_first ? 0 : set->starts[set->count];
   if (set->count + 2 >= INTERN_FAILED || count > UINT32_MAX - used ||
       !array_make_room((void **)&set->starts, &set->starts_capacity, (size_t)set->count + 2,

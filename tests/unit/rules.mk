@@ -24,6 +24,8 @@ $(RANDOM_PROGRAM): $(RANDOM_PROGRAM).o $(filter-out %/suite.o,$(UNIT_HELPER_OBJE
 
 $(BUILD)/tests/unit/unwinder: $(UNWINDER)
 
+$(BUILD)/tests/unit/intern: LDFLAGS += -Wl,--wrap=realloc
+
 # The programs that look at themselves have a stack map of their own, in assembly. The section is read-only, as LLVM's
 # assembler wants it, and holds absolute addresses: so they are linked at a fixed address.
 $(BUILD)/tests/unit/%.o: tests/unit/%.S
