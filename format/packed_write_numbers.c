@@ -100,8 +100,8 @@ static bool number_classes(struct encoder *encoder, const struct used *used, str
   for (size_t i = 0; i < count; i++) {
     const struct class *class = &classes[i];
     const struct used *first = &used[class->begin];
-    if (number + class->count > INT32_MAX)
-      return false;
+    if (number + class->count + encoder->list_count > INT32_MAX) /* lists' numbers follow */
+      return encoder_too_many(encoder);
     for (size_t k = class->begin; k < class->end; k++) {
       const uint64_t offset = (uint64_t)used[k].value - (uint64_t)first->value;
       assert(class->step == 0 ? offset == 0 : offset % class->step == 0);
