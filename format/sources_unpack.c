@@ -91,7 +91,7 @@ static enum sources_unpacked add_places(struct sources_unpacker *unpacker, uint3
       return SOURCES_BROKEN;
     answer = add_step(unpacker, tails[i].step, place);
   }
-  return *place == 0 ? SOURCES_BROKEN : answer;
+  return answer == SOURCES_UNPACKED && *place == 0 ? SOURCES_BROKEN : answer;
 }
 
 /* A reader of a hostile part might read a stretch's records again for each of them. */
