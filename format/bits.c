@@ -40,6 +40,7 @@ void bit_writer_put(struct bit_writer *writer, uint64_t value, unsigned width) {
   if (!bit_writer_reserve(writer, sizeof value))
     return;
   uint8_t *at = writer->bytes + writer->size / 8;
+  assert(bits_load64(at) >> writer->size % 8 == 0);
   const uint64_t word = bits_load64(at) | (value & bits_low_mask(width)) << writer->size % 8;
   memcpy(at, &word, sizeof word);
   writer->size += width;
@@ -70,6 +71,7 @@ void bit_writer_bytes(struct bit_writer *writer, const void *bytes, uint64_t siz
 }
 
 void bit_writer_append(struct bit_writer *writer, const struct bit_writer *other) {
+  assert(other != writer);
   writer->failed |= other->failed;
   bit_writer_bytes(writer, other->bytes, bits_to_bytes(other->size));
 }

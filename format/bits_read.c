@@ -1,9 +1,10 @@
 /* bits_read.c - the rarer cases of the reading side of bits.h. */
 #include "format/bits.h"
 
-/* The number of the first `count` (at most BITS_HALVED_TO) two-byte numbers that are less than
- * `value`. They ascend, and all are compared at once. */
+/* The number of the first `count` two-byte numbers that are less than `value`. They ascend, and all
+ * are compared at once. */
 static inline unsigned pairs_below(const uint8_t *numbers, unsigned count, uint16_t value) {
+  assert(count <= BITS_HALVED_TO);
 #if defined __SSE2__
   const __m128i all = _mm_loadu_si128((const __m128i *)numbers);
   const __m128i distances = _mm_subs_epu16(_mm_set1_epi16((short)value), all); /* 0: not less */

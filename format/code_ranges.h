@@ -41,6 +41,7 @@ static inline void code_ranges_sort(struct code_ranges *ranges) {
  * that the ends ascend, too. False if memory runs out. */
 static inline bool code_ranges_append(struct code_ranges *ranges, struct code_range range) {
   struct code_range *last = ranges->count == 0 ? NULL : &ranges->items[ranges->count - 1];
+  assert(range.start <= range.end && (last == NULL || last->start <= range.start));
   if (last == NULL || last->end < range.start)
     return ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, range);
   last->end = last->end < range.end ? range.end : last->end;

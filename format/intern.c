@@ -47,6 +47,7 @@ static bool intern_grow_slots(struct intern *set) {
   if ((uint64_t)set->count * 4 < old_count * 3)
     return true;
   const uint64_t new_count = old_count == 0 ? 64 : old_count * 2;
+  assert((new_count & (new_count - 1)) == 0);
   uint64_t *slots = calloc(new_count, sizeof *slots);
   if (slots == NULL)
     return false;
@@ -95,6 +96,7 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
       return slot_number(slot);
   }
   const uint64_t start = set->starts[set->count];
+  assert(start + count <= UINT32_MAX);
   if (count > 0)
     memcpy(set->words + start, words, count * sizeof *words);
   set->slots[place] = slot_of(hash, set->count++);

@@ -41,7 +41,7 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count);
 
 /* Sequence `number` < set->count; valid until the next intern_add. */
 static inline struct intern_sequence intern_get(const struct intern *set, uint32_t number) {
-  assert(number < set->count);
+  assert(number < set->count && set->starts[number] <= set->starts[number + 1]);
   const uint64_t start = set->starts[number];
   return (struct intern_sequence){set->words + start, set->starts[number + 1] - start};
 }

@@ -41,7 +41,8 @@ bool safepoints_add_function(struct safepoints *table, struct safepoint_function
 }
 
 bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
-  assert(record.function < table->function_count);
+  assert(record.function < table->function_count && record.live < table->live.count &&
+         record.deopt < table->lists.count && record.live_outs < table->lists.count);
   return (table->record_count + 1 < INTERN_FAILED &&
           ARRAY_ADD(table->records, table->record_count, table->record_capacity, record)) ||
          out_of_memory(table);
@@ -50,7 +51,7 @@ bool safepoints_add_record(struct safepoints *table, struct safepoint record) {
 /* ---- Locations ---- */
 
 static const uint64_t *location_words(const struct safepoints *table, uint32_t number) {
-  assert(number < table->locations.count);
+  assert(number < table->locations.count && table->locations.starts[number] == number * 2);
   return table->locations.words + (size_t)number * 2;
 }
 
@@ -128,6 +129,7 @@ static int compare_pairs_in(const void *a, const void *b, void *table) {
 
 uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned pairs,
                              uint64_t list_item) {
+  assert(list_item == 0 || safepoint_item_is_list(list_item));
   if (table->no_memory)
     return INTERN_FAILED;
   if (pairs > 0)
@@ -263,6 +265,7 @@ static void count_records(struct safepoints *table) {
   for (uint32_t i = 0; i < table->function_count; i++)
     table->functions[i].records = 0;
   for (uint32_t i = 0; i < table->record_count; i++) {
+    assert(table->records[i].function < table->function_count);
     struct safepoint_function *function = &table->functions[table->records[i].function];
     if (function->records++ == 0)
       function->first_record = i;
@@ -270,8 +273,19 @@ static void count_records(struct safepoints *table) {
 }
 
 bool safepoints_are_finished(const struct safepoints *table) {
-  return IS_SORTED(table->functions, table->function_count, address) &&
-         IS_SORTED(table->records, table->record_count, address);
+  for (uint32_t i = 1; i < table->function_count; i++) {
+    const struct safepoint_function *last = &table->functions[i - 1], *next = last + 1;
+    if (last->address > next->address ||
+        (last->address == next->address && last->frame_size >= next->frame_size))
+      return false;
+  }
+  for (uint32_t i = 1; i < table->record_count; i++) {
+    const struct safepoint *last = &table->records[i - 1], *next = last + 1;
+    if (last->address > next->address ||
+        (last->address == next->address && last->function > next->function))
+      return false;
+  }
+  return true;
 }
 
 bool safepoints_finish(struct safepoints *table) {

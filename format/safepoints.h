@@ -139,7 +139,8 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
  * out. */
 bool safepoints_set_global_roots(struct safepoints *table, const uint64_t *addresses, size_t count);
 
-/* For readers: add a function, then its records. Each returns false if memory runs out. */
+/* For readers: add a function, then its records; the empty list before all. Each returns false if
+ * memory runs out. */
 bool safepoints_add_function(struct safepoints *table, struct safepoint_function function);
 bool safepoints_add_record(struct safepoints *table, struct safepoint record);
 /* Each of these returns a number; INTERN_FAILED if memory runs out, and table->no_memory is set. */
@@ -155,7 +156,7 @@ uint32_t safepoints_add_live(struct safepoints *table, uint64_t *items, unsigned
  * consecutive unless functions overlap or meet (see the encoder). */
 bool safepoints_finish(struct safepoints *table);
 
-/* For assertions: whether functions and records are in order. */
+/* For assertions: whether functions, none of them twice, and records are in order. */
 bool safepoints_are_finished(const struct safepoints *table);
 
 /* Gives each function of a finished table that lacks an end the end of the range (they are sorted

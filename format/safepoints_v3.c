@@ -6,6 +6,7 @@
 #include "format/search.h"
 #include "format/stackmap_v3.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,7 @@ static bool statepoint_form(const struct stackpack_location *locations, unsigned
     form->allocas--;
   }
   form->pairs = rest - form->allocas;
+  assert(3 + form->deopt + form->pairs + form->allocas == count && form->pairs % 2 == 0);
   return true;
 }
 
@@ -280,6 +282,7 @@ static bool read_record(struct reader *reader, const struct stackmap_v3_function
   const uint64_t address = function->address + raw->offset;
   if (!read_by_signs(reader, raw, address, &contents))
     return false;
+  assert(table->functions[table->function_count - 1].address == function->address);
   const struct safepoint record = {
       .address = address,
       .id = raw->id,
@@ -347,6 +350,7 @@ bool safepoints_add_v3(struct safepoints *table, const void *bytes, size_t size,
                        const struct statepoint_signs *signs) {
   struct stackmap_v3_function function;
   struct reader *reader = new_reader(size);
+  assert(signs->ids == NULL || IS_SORTED(signs->ids->items, signs->ids->count, first));
   if (reader == NULL || intern_add(&table->lists, NULL, 0) == INTERN_FAILED) {
     free(reader);
     table->no_memory = true;

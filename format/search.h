@@ -2,6 +2,7 @@
 #ifndef STACKPACK_SEARCH_H
 #define STACKPACK_SEARCH_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,7 @@
 static inline size_t search_up_to(const void *items, size_t count, size_t size, size_t offset,
                                   uint64_t key) {
   size_t from = 0, to = count;
+  assert(offset + sizeof key <= size);
   while (from < to) {
     const size_t middle = from + (to - from) / 2;
     uint64_t value;

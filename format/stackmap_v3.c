@@ -3,6 +3,8 @@
 
 #include "format/bits.h"
 
+#include <assert.h>
+
 enum { VERSION = 3 };
 
 struct stackmap_v3_reader stackmap_v3_open(const void *bytes, size_t size) {
@@ -20,6 +22,7 @@ static bool fail(struct stackmap_v3_reader *reader, const char *error, size_t po
 /* Steps over `count` items of `item_size` bytes; *start gets their place. */
 static bool take(struct stackmap_v3_reader *reader, uint64_t count, size_t item_size, size_t *start,
                  const char *error) {
+  assert(reader->position <= reader->size);
   if (count > (reader->size - reader->position) / item_size)
     return fail(reader, error, reader->position);
   *start = reader->position;
@@ -113,6 +116,7 @@ bool stackmap_v3_next_record(struct stackmap_v3_reader *reader, struct stackmap_
 bool stackmap_v3_location(struct stackmap_v3_reader *reader,
                           const struct stackmap_v3_record *record, unsigned n,
                           struct stackpack_location *location) {
+  assert(n < record->locations);
   const size_t position = record->locations_position + (size_t)n * STACKMAP_V3_LOCATION_SIZE;
   const uint8_t *bytes = reader->bytes + position;
   const int32_t value = (int32_t)bits_load32(bytes + 8);
@@ -145,6 +149,7 @@ bool stackmap_v3_location(struct stackmap_v3_reader *reader,
 struct stackpack_live_out stackmap_v3_live_out(const struct stackmap_v3_reader *reader,
                                                const struct stackmap_v3_record *record,
                                                unsigned n) {
+  assert(n < record->live_outs);
   const uint8_t *bytes =
       reader->bytes + record->live_outs_position + (size_t)n * STACKMAP_V3_LIVE_OUT_SIZE;
   return (struct stackpack_live_out){bits_load16(bytes), bytes[3]};

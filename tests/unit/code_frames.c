@@ -27,6 +27,7 @@ static struct safepoints table_of(uint16_t machine, uint64_t size, const struct 
   uint64_t none;
   ck_assert(safepoints_add_function(
       &table, (struct safepoint_function){.address = ADDRESS, .frame_size = 0}));
+  ck_assert_uint_eq(intern_add(&table.lists, NULL, 0), 0);
   const uint32_t live = safepoints_add_live(&table, &none, 0, 0);
   for (size_t i = 0; i < count; i++)
     ck_assert(safepoints_add_record(
@@ -270,6 +271,7 @@ static void add_calls(struct safepoints *table, const uint8_t *bytes, struct cod
   uint64_t none;
   ck_assert(safepoints_add_function(
       table, (struct safepoint_function){.address = range.start, .end = range.end}));
+  ck_assert_uint_eq(intern_add(&table->lists, NULL, 0), 0);
   const uint32_t live = safepoints_add_live(table, &none, 0, 0);
   for (uint64_t at = range.start; at < range.end; at += instruction.length) {
     code_architecture(EM_X86_64)->decode(bytes + (at - range.start), range.end - at, at,

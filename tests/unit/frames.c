@@ -16,7 +16,7 @@ static bool add_records(struct safepoints *table, struct code_range range) {
   const struct safepoint_function function = {.address = range.start, .frame_size = 8};
   const uint64_t size = range.end - range.start;
   uint64_t none;
-  if (!safepoints_add_function(table, function))
+  if (!safepoints_add_function(table, function) || intern_add(&table->lists, NULL, 0) != 0)
     return false;
   const uint32_t live = safepoints_add_live(table, &none, 0, 0);
   for (uint64_t i = 1; i <= PER_FUNCTION; i++)
