@@ -56,6 +56,7 @@ static void count_by_rule(struct encoder *encoder) {
       record++;
     plan->by_rule = record - plan->first;
   }
+  assert(record == table->record_count);
 }
 
 /* Finds each record's position in its function's layout, and lists the records that are their
@@ -111,8 +112,11 @@ static void cut_text(struct encoder *encoder) {
   }
   for (uint32_t i = 0; i < header->stretches; i++)
     start_bits |= encoder->stretches[i].offset;
-  for (uint32_t i = 0; i < table->record_count; i++)
-    record_bits |= table->records[i].address - encoder->text_start;
+  for (uint32_t i = 0; i < table->record_count; i++) {
+    const uint64_t offset = table->records[i].address - encoder->text_start;
+    assert(offset <= header->text_size);
+    record_bits |= offset;
+  }
   assert(header->stretches <= 2 * table->function_count);
   assert(IS_SORTED(encoder->stretches, header->stretches, offset));
   header->start_shift = common_shift(start_bits);
@@ -184,6 +188,7 @@ static bool collect_frame_sizes(struct encoder *encoder) {
         sizes[count++] = table->functions[i].frame_size;
     count = first + array_sort_words(sizes + first, count - first);
   }
+  assert(count <= table->function_count);
   encoder->frame_size_count = count;
   return encoder->error == NULL;
 }
@@ -215,9 +220,10 @@ static uint64_t frame_number(const struct encoder *encoder, uint32_t function) {
   const size_t varying = encoder->header.varying_from;
   const size_t first = varies(encoder, function) ? varying : 0;
   const size_t end = varies(encoder, function) ? encoder->frame_size_count : varying;
-  assert(first < end);
-  return first + search_words_below(encoder->frame_sizes + first, end - first,
-                                    encoder->table->functions[function].frame_size);
+  const uint64_t size = encoder->table->functions[function].frame_size;
+  const size_t number = first + search_words_below(encoder->frame_sizes + first, end - first, size);
+  assert(number < end && encoder->frame_sizes[number] == size);
+  return number;
 }
 
 /* ---- Layouts ---- */
@@ -298,6 +304,7 @@ static void find_whole(const struct encoder_layout *layouts, uint32_t *whole, ui
     for (; next < count && is_start_of(&layouts[i], &layouts[next]); next = ends[next])
       if (whole[i] == i || is_better(&layouts[whole[next]], &layouts[whole[i]]))
         whole[i] = whole[next];
+    assert(whole[whole[i]] == whole[i] && is_start_of(&layouts[i], &layouts[whole[i]]));
     ends[i] = next;
   }
 }
@@ -344,12 +351,13 @@ static void write_global_roots(struct encoder *encoder) {
   const struct safepoints *table = encoder->table;
   struct bit_writer *out = &encoder->parts[PACKED_GLOBAL_ROOTS];
   const uint64_t *roots = table->global_roots;
-  assert(search_is_sorted(roots, table->global_root_count, sizeof *roots, 0));
   uint64_t bits = 0;
   if (table->global_root_count == 0)
     return;
-  for (uint32_t i = 0; i < table->global_root_count; i++)
+  for (uint32_t i = 0; i < table->global_root_count; i++) {
+    assert(i == 0 || roots[i - 1] < roots[i]);
     bits |= roots[i] - roots[0];
+  }
   const unsigned shift = common_shift(bits);
   bit_writer_put(out, roots[0] - encoder->address, 64);
   bit_writer_put(out, shift, 8);
@@ -373,7 +381,7 @@ static bool put_entry(struct encoder *encoder, struct bit_writer *out, uint32_t 
 static bool join_parts(struct encoder *encoder, struct bit_writer *out) {
   static const uint8_t padding[BITS_PADDING] = {0};
   struct packed_header *header = &encoder->header;
-  assert(out->size == 0);
+  assert(out->size == 0 && encoder->parts[PACKED_NO_PART].size == 0);
   bit_writer_bytes(out, header, sizeof *header);
   for (uint32_t i = 0; i < PACKED_PARTS; i++)
     if (!put_entry(encoder, out, i, bits_to_bytes(encoder->parts[i].size)))

@@ -2,6 +2,7 @@
 #include "format/packed_details.h"
 #include "format/packed_encoder.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -44,6 +45,7 @@ static void choose_columns(struct details_writer *writer) {
     const struct safepoint *record = &table->records[i];
     const uint64_t deopt = intern_get(&table->lists, record->deopt).count;
     const uint64_t live_outs = intern_get(&table->lists, record->live_outs).count;
+    assert(deopt <= UINT16_MAX && live_outs <= UINT16_MAX);
     if (record->id != header->id)
       header->columns |= PACKED_COLUMN_ID;
     if (is_statepoint(table, record)) {
@@ -181,6 +183,7 @@ static bool append_block(struct details_writer *writer, const struct bit_writer 
   if (compressed.bytes == NULL)
     return false;
   compressed.size = (uint64_t)writer->compress(compressed.bytes, capacity, block->bytes, size) * 8;
+  assert(compressed.size <= capacity * 8);
   bit_writer_append(&writer->blocks, &compressed);
   const bool ok = compressed.size > 0 && !writer->blocks.failed;
   bit_writer_free(&compressed);
@@ -209,6 +212,7 @@ static bool write_blocks(struct details_writer *writer) {
     bit_writer_free(&block);
     from = to;
   }
+  assert(!ok || header->block_count == (records + (uint64_t)step - 1) / step);
   return ok && writer->blocks.size / 8 <= UINT32_MAX;
 }
 

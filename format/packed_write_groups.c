@@ -142,6 +142,10 @@ static void divide_slots(struct groups_writer *writer) {
       group->plain_slots[group->plain++] = group->slots[i];
 }
 
+static bool is_too_large(const struct group *group) {
+  return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
+}
+
 /* The number of bases that a row and an assignment have in common; -1: they differ somewhere. */
 static int common_bases(const uint32_t *row, const uint32_t *assignment, unsigned derived) {
   int common = 0;
@@ -162,6 +166,7 @@ static void assign_row(struct groups_writer *writer, uint32_t row) {
   const unsigned derived = group->derived;
   const uint32_t *own = writer->row_bases + (size_t)row * derived;
   const bool is_alone = group->count == 1 && own[0] != NO_BASE;
+  assert(!is_too_large(group)); /* open_writer has room for one more */
   uint32_t best = group->assignments;
   int most = -1;
   for (uint32_t i = 0; i < group->assignments && !is_alone; i++) {
@@ -179,16 +184,14 @@ static void assign_row(struct groups_writer *writer, uint32_t row) {
   writer->choices[row] = best;
 }
 
-static bool is_too_large(const struct group *group) {
-  return group->count > 1 && (group->rows > ROWS_MAX || group->assignments > ASSIGNMENTS_MAX);
-}
-
 /* Orders the group's rows by the number of their derived slots, most first. */
 static void order_rows(struct groups_writer *writer) {
   const struct group *group = &writer->group;
   uint32_t ends[SLOTS_MAX + 1] = {0}; /* by number: of the rows with as many or more */
-  for (uint32_t row = 0; row < group->rows; row++)
+  for (uint32_t row = 0; row < group->rows; row++) {
+    assert(writer->live_derived[row] <= group->derived);
     ends[writer->live_derived[row]]++;
+  }
   for (unsigned most = group->derived; most-- > 0;)
     ends[most] += ends[most + 1];
   for (uint32_t row = group->rows; row-- > 0;)
@@ -242,6 +245,7 @@ static void find_numbers(struct groups_writer *writer) {
 
 /* The bits of the numbers of `count` positions: from the last one's field, the first, to their end. */
 static uint64_t positions_size(uint32_t count, uint32_t rows) {
+  assert(rows > 0);
   return count == 0 ? 0 : -position_field(0, count - 1, rows - 1).at;
 }
 
@@ -287,6 +291,7 @@ static void measure_group(struct groups_writer *writer) {
     return;
   const uint32_t span =
       location_of(writer, group->plain_slots[group->plain - 1]) - group->first + 1;
+  assert(span >= group->plain);
   if (span + group->derived > SLOTS_MAX)
     return;
   const uint64_t size = size_with(writer, span);
@@ -312,6 +317,7 @@ static void read_slots(struct groups_writer *writer) {
   const size_t words = rows / 64 + 1;
   for (uint32_t slot = 0; slot < slots; slot++) {
     const uint32_t location = location_of(writer, slot);
+    assert(slot == 0 || location_of(writer, slot - 1) <= location);
     bool derived = location >= writer->sets->location_count;
     for (uint32_t row = 0; row < rows; row++) {
       const uint32_t base = base_of(writer, slot, row);
@@ -370,6 +376,7 @@ static void find_cuts(struct groups_writer *writer) {
     writer->best[i] = UINT64_MAX;
   for (uint32_t from = 0; from < slots; from++) {
     unsigned fruitless = 0;
+    assert(writer->best[from] != UINT64_MAX); /* a slot by itself can be a group */
     start_group(writer);
     for (uint32_t to = from; to < slots && writer->group.count < SLOTS_MAX; to++) {
       add_slot(writer, writer->order[to]);
@@ -450,6 +457,7 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
     for (unsigned i = 0; i < group->plain; i++) {
       const uint32_t slot = group->plain_slots[i];
       const unsigned place = group->span > 0 ? location_of(writer, slot) - group->first : i;
+      assert(place < plain);
       bits |= (uint64_t)(base_of(writer, slot, writer->samples[row]) != NO_BASE) << place;
     }
     for (unsigned i = 0; i < group->derived; i++)
@@ -461,9 +469,12 @@ static void put_rows(const struct groups_writer *writer, unsigned plain,
 
 static void put_positions(const struct groups_writer *writer, struct bit_writer *bodies) {
   const struct live_sets *sets = writer->sets;
-  for (uint32_t i = sets->positions; i-- > 0 && writer->group.rows > 1;)
-    bit_writer_put(bodies, writer->rows[sets->row_of[i]],
-                   position_width(i, writer->group.rows - 1));
+  for (uint32_t i = sets->positions; i-- > 0 && writer->group.rows > 1;) {
+    const uint32_t row = writer->rows[sets->row_of[i]];
+    const unsigned width = position_width(i, writer->group.rows - 1);
+    assert(sets->row_of[i] < sets->rows && row <= bits_low_mask(width));
+    bit_writer_put(bodies, row, width);
+  }
 }
 
 /* Writes the group that is put together. */
@@ -540,6 +551,7 @@ static bool open_writer(struct groups_writer *writer, const struct live_sets *se
 bool groups_write(const struct live_sets *sets, struct bit_writer *bodies,
                   struct group_heads *heads) {
   struct groups_writer writer;
+  assert(sets->rows > 0);
   if (!open_writer(&writer, sets))
     return false;
   read_slots(&writer);

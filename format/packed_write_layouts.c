@@ -61,18 +61,17 @@ static int compare_live(const void *a, const void *b) {
 /* A list is a pair: of the number after the last location's, and as base a number for the list. */
 static struct live_slot slot_of_item(const struct layouts_writer *writer, uint64_t item) {
   const struct encoder *encoder = writer->encoder;
-  assert(writer->rows < UINT32_MAX);
-  if (safepoint_item_is_list(item))
-    return (struct live_slot){
-        .location = encoder->location_count,
-        .row = writer->rows,
-        .base = encoder->location_count + encoder->lists[encoder_list_key(item)],
-    };
-  return (struct live_slot){
-      .location = encoder->locations[safepoint_item_derived(item)],
-      .row = writer->rows,
-      .base = encoder->locations[safepoint_item_base(item)],
-  };
+  const uint32_t row = writer->rows, locations = encoder->location_count;
+  assert(row < UINT32_MAX);
+  if (safepoint_item_is_list(item)) {
+    const uint32_t list = encoder->lists[encoder_list_key(item)];
+    assert(list < encoder->list_count);
+    return (struct live_slot){.location = locations, .row = row, .base = locations + list};
+  }
+  const uint32_t derived = encoder->locations[safepoint_item_derived(item)];
+  const uint32_t base = encoder->locations[safepoint_item_base(item)];
+  assert(derived < locations && base < locations);
+  return (struct live_slot){.location = derived, .row = row, .base = base};
 }
 
 static bool add_row(struct layouts_writer *writer, uint32_t live) {
@@ -98,6 +97,7 @@ static bool sort_by_location(struct layouts_writer *writer, uint32_t low, uint32
     ends[location + 1] += ends[location];
   for (size_t i = writer->live_count; i-- > 0;)
     sorted[--ends[live[i].location]] = live[i];
+  assert(ends[low] == 0);
   memset(ends + low, 0, ((size_t)high - low + 1) * sizeof *ends);
   for (size_t i = 1; i < writer->live_count; i++)
     is_twice |= sorted[i].location == sorted[i - 1].location && sorted[i].row == sorted[i - 1].row;
@@ -178,7 +178,9 @@ static bool collect_sets(struct layouts_writer *writer, size_t *next, struct liv
       writer->locations[slots] = live->location;
       memset(writer->bases + (size_t)slots++ * rows, 0xff, rows * sizeof *writer->bases);
     }
-    writer->bases[(size_t)(slots - 1) * rows + live->row] = live->base;
+    uint32_t *base = &writer->bases[(size_t)(slots - 1) * rows + live->row];
+    assert(live->row < rows && *base == NO_BASE);
+    *base = live->base;
     last = live;
   }
   writer->cells += (uint64_t)slots * rows;
@@ -288,11 +290,14 @@ static void put_head(struct bit_writer *bits, const struct group_head *head,
   }
   for (unsigned i = HEAD_PLAIN; i < field_count(head); i++) {
     if (i == HEAD_DERIVED) {
+      assert(head->number_width <= bits_low_mask(PACKED_NUMBER_WIDTH));
       bit_writer_put(bits, head->is_scattered, PACKED_SCATTERED_WIDTH);
       bit_writer_put(bits, head->has_next, PACKED_NEXT_WIDTH);
       bit_writer_put(bits, head->number_width, PACKED_NUMBER_WIDTH);
     }
-    bit_writer_put(bits, head->fields[i], in_long ? header->long_width : short_widths[i]);
+    const unsigned width = in_long ? header->long_width : short_widths[i];
+    assert(head->fields[i] <= bits_low_mask(width));
+    bit_writer_put(bits, head->fields[i], width);
   }
 }
 
@@ -314,6 +319,7 @@ static uint8_t choose_next_width(const struct group_heads *heads) {
   uint64_t most = 0;
   for (size_t i = 0; i < heads->count; i++)
     if (heads->items[i].has_next) {
+      assert(i + 1 < heads->count);
       const uint64_t size = heads->items[i + 1].positions_end - heads->items[i].positions_end;
       most = size + WIDTH_MAX > most ? size + WIDTH_MAX : most;
     }
@@ -336,7 +342,8 @@ static void join_layouts(const struct layouts_writer *writer) {
       bit_writer_align_before(bits, head->positions_end - from, 8u << header->reference_shift);
     copy_bits(bits, &writer->bodies, from, head->positions_end);
     if (is_first) {
-      assert(layout < encoder->layout_count && bits->size % (8u << header->reference_shift) == 0);
+      assert(layout < encoder->layout_count &&
+             (bits->failed || bits->size % (8u << header->reference_shift) == 0));
       encoder->places[layout] = bits->size / 8;
       bit_writer_put(bits, encoder->layouts[layout++].words[0], header->frame_width);
     }

@@ -49,6 +49,7 @@ struct buckets {
 static unsigned steps_in(uint64_t records, unsigned low_bytes) {
   enum { BYTES_AT_ONCE = 16 };
   unsigned halvings = 0;
+  assert(records > 0);
   if (low_bytes == 1)
     return (unsigned)((records - 1) / BYTES_AT_ONCE);
   for (; records > BITS_HALVED_TO; records -= records / 2)
@@ -110,6 +111,7 @@ static struct packed_form choose_form(struct encoder *encoder) {
     if (leaves == 1)
       break;
   }
+  assert(least != UINT64_MAX);
   const struct packed_form form = form_with(header, best);
   header->bucket_shift = form.bucket_shift;
   header->record_shift = form.record_shift;
@@ -156,12 +158,16 @@ static bool put_leaf(struct encoder *encoder, const struct packed_form *form,
   assert(from <= to && to <= encoder->header.records && entry->stretch <= entry[1].stretch);
   uint32_t counts[PACKED_BUCKETS];
   put_counts(encoder, from, to, counts);
-  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++)
-    put_number(leaves, (encoder->stretches[i].offset & form->leaf_mask) >> form->start_shift,
-               form->start_bytes);
-  for (uint32_t i = from; i < to; i++)
-    put_number(leaves, (offset_of(encoder, i) & form->bucket_mask) >> form->record_shift,
-               form->low_bytes);
+  for (uint64_t i = entry->stretch; i < entry[1].stretch; i++) {
+    const uint64_t offset = encoder->stretches[i].offset;
+    assert((offset & form->start_mask) == 0);
+    put_number(leaves, (offset & form->leaf_mask) >> form->start_shift, form->start_bytes);
+  }
+  for (uint32_t i = from; i < to; i++) {
+    const uint64_t offset = offset_of(encoder, i);
+    assert((offset & form->record_mask) == 0);
+    put_number(leaves, (offset & form->bucket_mask) >> form->record_shift, form->low_bytes);
+  }
   entry[1].full = entry->full;
   return put_more(encoder, counts, &entry[1].full);
 }
@@ -179,6 +185,7 @@ static bool put_leaves(struct encoder *encoder, const struct packed_form *form,
       stretch++;
     while (index < header->records && offset_of(encoder, index) >> form->leaf_shift <= i)
       index++;
+    assert(stretch > 0); /* the first one starts where the text does */
     while (first < index && offset_of(encoder, first) <= encoder->stretches[stretch - 1].offset)
       first++;
     next->index = index;
@@ -221,10 +228,11 @@ static void put_references(struct encoder *encoder) {
   for (uint32_t i = 0; i < header->stretches; i++) {
     const uint32_t layout = encoder->stretches[i].layout;
     assert(layout == ENCODER_GAP || layout < encoder->layout_count);
-    put_number(&encoder->parts[PACKED_REFERENCES],
-               layout == ENCODER_GAP ? UINT64_MAX
-                                     : encoder->places[layout] >> header->reference_shift,
-               header->reference_bytes);
+    const uint64_t gap = bits_low_mask(header->reference_bytes * 8u);
+    const uint64_t reference =
+        layout == ENCODER_GAP ? gap : encoder->places[layout] >> header->reference_shift;
+    assert(layout == ENCODER_GAP || reference < gap);
+    put_number(&encoder->parts[PACKED_REFERENCES], reference, header->reference_bytes);
   }
 }
 

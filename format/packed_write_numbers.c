@@ -72,6 +72,7 @@ static struct class class_at(const struct used *used, size_t begin, size_t count
   struct class class = {.begin = begin, .end = begin + 1, .count = 1};
   for (; class.end < count && used[class.end].family == used[begin].family; class.end++) {
     const uint64_t gap = (uint64_t)used[class.end].value - (uint64_t)used[class.end - 1].value;
+    assert(gap > 0); /* locations are interned */
     const uint32_t steps = class.step == 0 ? 1 : (uint32_t)(gap / class.step);
     if (gap > UINT16_MAX || steps > GAP_MAX || (class.step != 0 && gap % class.step != 0))
       break;
@@ -142,6 +143,7 @@ static void write_lists(struct encoder *encoder) {
     const uint32_t key = encoder->used_lists[i];
     const struct intern_sequence list = intern_get(&encoder->table->lists, key >> 1);
     bit_writer_put(&encoder->parts[PACKED_LIST_STARTS], lists->size / 8, 32);
+    assert(list.count <= PACKED_LIST_MAX);
     bit_writer_put(lists, key & 1, 8);
     bit_writer_varint(lists, list.count);
     for (uint64_t k = 0; k < list.count; k++) {
