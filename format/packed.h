@@ -114,6 +114,8 @@ struct packed_form {
 };
 
 static inline struct packed_form packed_form(struct packed_leaf_form leaves) {
+  assert(leaves.bucket_shift < 60 && leaves.record_shift <= leaves.bucket_shift &&
+         leaves.start_shift <= leaves.bucket_shift);
   const unsigned leaf_shift = leaves.bucket_shift + 4u;
   const unsigned low_bits = leaves.bucket_shift - leaves.record_shift;
   return (struct packed_form){

@@ -1,6 +1,8 @@
 /* packed_details.c - reads the blocks that packed_details.h draws. */
 #include "format/packed_details.h"
 
+#include <assert.h>
+
 enum { LENGTHS_SIZE = PACKED_STREAMS * 4 };
 
 static size_t align8(size_t size) { return (size + 7) & ~(size_t)7; }
@@ -33,6 +35,7 @@ size_t packed_details_space(const struct packed_table *table) {
 bool packed_block_bytes(const struct packed_table *table,
                         const struct packed_details_header *header, uint32_t number,
                         struct packed_stream *bytes) {
+  assert(number < header->block_count);
   const uint8_t *ends = table->details + sizeof *header;
   const uint8_t *blocks = ends + (size_t)header->block_count * 4;
   const uint32_t start = number == 0 ? 0 : bits_load32(ends + ((size_t)number - 1) * 4);
@@ -85,6 +88,7 @@ bool packed_block_open(struct packed_block *block, const struct packed_table *ta
   struct packed_stream bytes;
   *block = (struct packed_block){0};
   struct packed_details_header *header = &block->header;
+  assert(index < table->record_count && (uintptr_t)space % 8 == 0);
   if (!packed_details_header(table, header))
     return false;
   block->id = header->id;

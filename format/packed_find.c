@@ -18,6 +18,8 @@
  */
 #include "format/packed.h"
 
+#include <assert.h>
+
 /* ---- Leaves ---- */
 
 /* The contents of entry `number` <= leaf_count of the directory: the totals of the leaves before,
@@ -48,6 +50,7 @@ static inline __attribute__((always_inline)) bool open_leaf(const struct packed_
                                                             const struct packed_form *form,
                                                             uint32_t number,
                                                             struct packed_leaf *leaf) {
+  assert(number < table->leaf_count);
   const struct entry entry = entry_at(table, number), next = entry_at(table, (uint64_t)number + 1);
   leaf->form = form;
   leaf->start = (uint64_t)number << form->leaf_shift;
@@ -103,6 +106,7 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t ful
  * are of the buckets before it, and their sum is the first one's number. */
 static inline __attribute__((always_inline)) struct bucket
 leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
+  assert(number < PACKED_BUCKETS);
   const uint64_t low_nibbles = 0x0f0f0f0f0f0f0f0fu, ones = 0x0101010101010101u;
   const uint64_t counts = leaf->counts << (PACKED_BUCKETS - 1 - number) * 4;
   const uint64_t before = (counts & low_nibbles) + (counts << 4 & low_nibbles);
@@ -143,6 +147,7 @@ static inline __attribute__((always_inline)) uint64_t leaf_below(const struct pa
 static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
   const struct packed_form *form = leaf->form;
   unsigned number = 0;
+  assert(n < leaf->count);
   while (number < PACKED_BUCKETS - 1 && leaf_bucket(leaf, number).to <= n)
     number++;
   return leaf->start + ((uint64_t)number << form->bucket_shift) +
@@ -153,6 +158,7 @@ static uint64_t leaf_offset(const struct packed_leaf *leaf, uint64_t n) {
 static inline __attribute__((always_inline)) uint64_t last_start(const struct packed_leaf *leaf,
                                                                  uint64_t n) {
   const struct packed_form *form = leaf->form;
+  assert(n <= leaf->stretch_count);
   const uint8_t *end = leaf->starts + n * form->start_bytes;
   return bits_load(end - form->start_bytes, form->start_bytes) << form->start_shift;
 }
@@ -185,8 +191,9 @@ static inline uint32_t entry_number(const struct packed_table *table, bool by_in
 }
 
 /* The last leaf whose entry's number (by index, or by stretch) is at most `number`; so it has this
- * number, unless the table is broken. There are leaves. */
+ * number, unless the table is broken. */
 static uint32_t leaf_with(const struct packed_table *table, bool by_index, uint32_t number) {
+  assert(table->leaf_count > 0);
   uint32_t from = 0, to = table->leaf_count - 1;
   while (from < to) {
     const uint32_t middle = to - (to - from) / 2;
@@ -205,6 +212,7 @@ static inline __attribute__((always_inline)) bool stretch_layout(const struct pa
                                                                  const struct packed_form *form,
                                                                  uint64_t number,
                                                                  uint32_t *layout) {
+  assert(number < table->stretch_count);
   const uint8_t *bytes = table->references + number * form->reference_bytes;
   const uint32_t reference = bits_load32(bytes) & form->reference_mask;
   *layout = reference << form->reference_shift;
@@ -238,6 +246,7 @@ bool packed_stretch(const struct packed_table *table, uint32_t number,
 
 /* Where exception `index` would be, by bisection; the last one, if all are below. */
 static const uint8_t *exception_of(const struct packed_table *table, uint32_t index) {
+  assert(table->exception_count > 0);
   uint32_t from = 0, to = table->exception_count - 1;
   while (from < to) {
     const uint32_t middle = from + (to - from) / 2;

@@ -121,6 +121,7 @@ struct packed_list packed_list(const struct packed_table *table, uint32_t number
   struct packed_list list = {.table = table, .number = number, .bad = true};
   const uint8_t *end = table->lists + table->lists_size;
   uint64_t count;
+  assert(number < table->list_count);
   const uint32_t start = bits_load32(table->list_starts + (size_t)number * 4);
   if (start >= table->lists_size)
     return list;

@@ -32,6 +32,7 @@ static inline uint32_t take_bits(uint64_t *bits, unsigned width) {
 }
 
 static inline struct packed_head read_head(const struct packed_table *table, uint64_t at) {
+  assert(at < layouts_end(table));
   uint64_t bits = bits_from(table->layouts, at);
   struct packed_head head;
   head.first = (uint32_t)bits & table->first_mask;
@@ -166,6 +167,7 @@ layout_pairs(const struct packed_table *table, uint32_t layout, uint32_t positio
 
 /* The plain ones of the live slots. */
 static inline uint64_t live_plain(const struct packed_pairs *pairs) {
+  assert(pairs->plain <= PACKED_ROW_MAX);
   return pairs->live & (((uint64_t)1 << pairs->plain) - 1);
 }
 
@@ -230,6 +232,7 @@ static inline bool next_group(struct packed_pairs *pairs) {
 
 /* Takes the next live slot. */
 static inline unsigned take_slot(struct packed_pairs *pairs) {
+  assert(pairs->live != 0);
   const unsigned slot = (unsigned)__builtin_ctzll(pairs->live);
   pairs->live &= pairs->live - 1;
   return slot;

@@ -9,6 +9,7 @@
 #include "format/packed_write.h"
 #include "format/sources_unpack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct unpacker {
@@ -326,6 +327,7 @@ static bool unpack_records(struct unpacker *unpacker) {
     struct safepoint record = {0};
     if (packed_record_at(packed, i, &packed_record) != STACKPACK_FOUND)
       return broken(unpacker, "a record that belongs to no function");
+    assert(packed_record.stretch < packed->stretch_count);
     record.address = packed_record.address;
     record.function = unpacker->functions[packed_record.stretch];
     const uint64_t offset = record.address - packed->text_start;
@@ -379,6 +381,7 @@ static bool unpack(struct unpacker *unpacker) {
 bool packed_unpack(const struct packed_table *packed, stackpack_decompress *decompress,
                    struct safepoints *table) {
   struct unpacker unpacker = {.packed = packed, .table = table, .decompress = decompress};
+  assert(table->function_count == 0 && table->record_count == 0);
   table->frame_machine = packed->frames.machine;
   table->machine = packed->machine;
   if (packed->code_end != 0)
