@@ -66,6 +66,7 @@ static inline uint64_t others_before(const struct frames_part *part, uint32_t fu
 
 /* The number of a function's shape. A tag's bits are in one byte. */
 static inline uint64_t shape_of(const struct frames_part *part, uint32_t function) {
+  assert(function < part->function_count);
   const uint64_t tag = bits_from(part->tags, (uint64_t)function * part->tag_width) & part->tag_mask;
   if (tag != FRAMES_TAG_OTHER || part->other_width == 0)
     return tag;

@@ -18,10 +18,13 @@
  */
 #include "format/frames_find.h"
 
+#include <assert.h>
+
 /* ---- Shapes ---- */
 
 /* The bytes of the shape at a place. UINT64_MAX: not all of them are before the shapes' end. */
 static uint64_t shape_size(const struct frames_part *part, uint64_t place) {
+  assert(place <= part->shapes_size);
   const uint8_t *at = part->shapes + place;
   const uint64_t left = part->shapes_size - place;
   if (left < 2)
@@ -115,6 +118,7 @@ bool frames_open(struct frames_part *part, const uint8_t *bytes, uint64_t size,
  * one, but one of the records near it may well have: so all their numbers are compared, without a
  * branch to mispredict. */
 static uint64_t exception_of(const struct frames_part *part, uint32_t record) {
+  assert(record < part->record_count);
   if (part->exception_count == 0)
     return UINT64_MAX;
   const unsigned width = part->start_width;

@@ -5,6 +5,7 @@
 
 #include "format/owned.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { NONE = UINT32_MAX };
@@ -175,7 +176,9 @@ static void write_shape(struct frames_writer *writer, const struct used_shape *u
   memset(places, FRAME_NO_REGISTER, sizeof places);
   for (uint32_t bits = facts.saved; bits != 0; bits &= bits - 1) {
     const unsigned reg = (unsigned)__builtin_ctz(bits);
+    assert(is_place(facts.offsets[reg]));
     const uint8_t place = (uint8_t)(-facts.offsets[reg] / FRAMES_WORD);
+    assert(places[place - 1] == FRAME_NO_REGISTER);
     places[place - 1] = (uint8_t)reg;
     count = place > count ? place : count;
   }
@@ -208,11 +211,13 @@ static void write_numbers(struct frames_writer *writer) {
     const uint32_t shape = writer->function_shapes[i];
     const uint32_t number = shape == NONE ? 0 : writer->numbers[shape];
     const bool is_other = has_others && number >= FRAMES_TAG_OTHER;
+    assert(number < writer->used_count || shape == NONE);
     bit_writer_put(&writer->parts[TAGS], is_other ? FRAMES_TAG_OTHER : number, writer->tag_width);
     if (is_other)
       bit_writer_put(&writer->parts[OTHERS], number - FRAMES_TAG_OTHER, writer->other_width);
     others += is_other;
   }
+  assert(!has_others || others == writer->other_count);
 }
 
 static void write_exceptions(struct frames_writer *writer) {
@@ -230,6 +235,7 @@ static void write_exceptions(struct frames_writer *writer) {
     bit_writer_put(&writer->parts[EXCEPTIONS], writer->extras[i], writer->extra_width);
     before++;
   }
+  assert(before == writer->exception_count);
   /* One for the end of the last ones; and where these are as many as may be, an unused one. */
   for (uint32_t i = (count + RECORDS_PER_START - 1) / RECORDS_PER_START;
        i < count / RECORDS_PER_START + 2 && writer->exception_count > 0; i++)
@@ -263,6 +269,7 @@ static void write_all(struct frames_writer *writer, struct bit_writer *out) {
 
 bool frames_write(const struct frames_input *input, bool *varies, struct bit_writer *out) {
   struct owned owned = {0};
+  assert(out->size == 0);
   struct frames_writer writer = {
       .input = input,
       .varies = varies,

@@ -2,6 +2,7 @@
  * over the text. */
 #include "format/sources_pairs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { PAIR_WORTH = 5 }; /* a pair that is found less often takes more than it saves */
@@ -43,6 +44,7 @@ static size_t replace(uint8_t *text, size_t size, uint32_t *counts, uint8_t left
       text[to++] = text[from++];
       continue;
     }
+    assert(counts[left * SOURCES_CODES + right] > 0);
     counts[left * SOURCES_CODES + right]--;
     if (to > 0) {
       counts[text[to - 1] * SOURCES_CODES + left]--;

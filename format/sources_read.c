@@ -6,6 +6,8 @@
  */
 #include "format/sources_bytes.h"
 
+#include <assert.h>
+
 bool sources_open(struct sources_part *part, const uint8_t *bytes, uint64_t size,
                   uint32_t stretch_count) {
   if (size < SOURCES_HEAD_SIZE)
@@ -49,6 +51,7 @@ bool sources_open(struct sources_part *part, const uint8_t *bytes, uint64_t size
 /* ---- Bits ---- */
 
 static uint64_t take_field(struct sources_bits *bits, unsigned width) {
+  assert(bits->at <= bits->end);
   if (width > bits->end - bits->at) {
     bits->bad = true;
     return 0;
@@ -78,6 +81,7 @@ static uint32_t take_difference(struct sources_bits *bits) {
 
 bool sources_entries_at(struct sources_entries *entries, const struct sources_part *part,
                         uint32_t group) {
+  assert(group <= part->entry_count / SOURCES_GROUP);
   const uint8_t *starts = part->starts + (uint64_t)group * part->start_bytes;
   const uint64_t start = bits_load(starts, part->start_bytes);
   if (start > part->entries_size)
@@ -177,6 +181,7 @@ bool sources_entry_name(const struct sources_part *part, const struct sources_en
 
 bool sources_tails_at(struct sources_tails *tails, const struct sources_part *part,
                       uint32_t group) {
+  assert(group <= part->tail_count / SOURCES_GROUP);
   const uint8_t *starts = part->tail_starts + (uint64_t)group * part->tail_start_bytes;
   const uint64_t start = bits_load(starts, part->tail_start_bytes);
   if (start > part->tails_size)

@@ -1,6 +1,7 @@
 /* sources_unpack.c - reads all entries and tails once, and then each record's places. */
 #include "format/sources_unpack.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct unpacked_entry {
@@ -65,6 +66,7 @@ enum sources_unpacked sources_unpack_open(struct sources_unpacker *unpacker,
 /* Adds a place in a frame, and moves *place to it. */
 static enum sources_unpacked add_step(struct sources_unpacker *unpacker, struct sources_step step,
                                       uint32_t *place) {
+  assert(step.function < unpacker->part->function_count);
   const struct unpacked_entry *own = &unpacker->entries[step.function];
   unpacker->steps++;
   const struct unpacked_entry *file = &unpacker->entries[own->entry.file];

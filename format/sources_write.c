@@ -9,6 +9,8 @@
 #include "format/sources_bytes.h"
 #include "format/sources_pairs.h"
 
+#include <assert.h>
+
 enum { NONE = UINT32_MAX };
 
 /* A function in a file. */
@@ -132,6 +134,7 @@ static bool sort_places(struct writer *writer) {
   if (firsts == NULL)
     return false;
   for (uint32_t i = 0; i < input->record_count; i++) {
+    assert(input->stretches[i] < input->stretch_count);
     uint64_t *count = &firsts[input->stretches[i] + 1];
     if (input->positions[i] >= *count)
       *count = (uint64_t)input->positions[i] + 1;
@@ -195,6 +198,7 @@ static void add_functions(struct writer *writer) {
   sort_entries(writer, first);
   for (uint32_t i = first; i < writer->entry_count; i++)
     writer->functions[writer->entries[i].function].entry = i;
+  assert(first == writer->input->stretch_count);
   writer->callables = writer->entry_count;
 }
 
@@ -222,6 +226,7 @@ static bool list_entries(struct writer *writer) {
     return false;
   add_functions(writer);
   add_files(writer);
+  assert(writer->entry_count <= most);
   return true;
 }
 
@@ -268,8 +273,9 @@ static bool sort_tails(struct writer *writer) {
     return false;
   for (uint32_t i = 0; i < count; i++) {
     const uint64_t *words = intern_get(&writer->tails, i).words;
-    writer->sorted[i] = (struct tail){writer->functions[words[0] >> 32].entry, (uint32_t)words[0],
-                                      (uint32_t)words[1], i};
+    const uint32_t entry = writer->functions[words[0] >> 32].entry;
+    assert(entry < writer->callables);
+    writer->sorted[i] = (struct tail){entry, (uint32_t)words[0], (uint32_t)words[1], i};
   }
   qsort(writer->sorted, count, sizeof *writer->sorted, compare_tails);
   for (uint32_t i = 0; i < count; i++)
@@ -309,6 +315,7 @@ static void put_tail(struct writer *writer, uint32_t number) {
   if (number % SOURCES_GROUP == 0)
     bit_writer_put(out, tail->function, bits_for_count(writer->callables));
   else {
+    assert(compare_tails(tail - 1, tail) < 0);
     is_new = tail->function != tail[-1].function;
     bit_writer_put(out, is_new, 1);
     if (is_new)
@@ -491,6 +498,7 @@ static bool write(struct writer *writer, struct bit_writer *out, bool *is_too_la
 
 bool sources_write(const struct sources_input *input, struct bit_writer *out, bool *is_too_large) {
   struct writer writer = {.input = input, .sources = input->sources};
+  assert(out->size == 0);
   *is_too_large = false;
   const bool ok = write(&writer, out, is_too_large);
   owned_free(&writer.owned);
