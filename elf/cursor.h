@@ -6,6 +6,7 @@
 #ifndef STACKPACK_CURSOR_H
 #define STACKPACK_CURSOR_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,8 +24,9 @@ static inline struct cursor cursor_open(const uint8_t *bytes, size_t size, uint6
   return (struct cursor){bytes, 0, size, address, false};
 }
 
-/* A number of up to 8 bytes; 0 where these are beyond the end. */
+/* A number of so many bytes; 0 where these are beyond the end. */
 static inline uint64_t cursor_take(struct cursor *cursor, unsigned size) {
+  assert(size <= sizeof(uint64_t) && cursor->position <= cursor->end);
   if (size > cursor->end - cursor->position) {
     cursor->bad = true;
     cursor->position = cursor->end;
@@ -56,6 +58,7 @@ static inline uint64_t cursor_take_leb128(struct cursor *cursor, bool is_signed)
 }
 
 static inline void cursor_skip(struct cursor *cursor, uint64_t size) {
+  assert(cursor->position <= cursor->end);
   if (size > cursor->end - cursor->position) {
     cursor->bad = true;
     size = cursor->end - cursor->position;

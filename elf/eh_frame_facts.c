@@ -10,6 +10,8 @@
 #include "elf/map_entries.h"
 #include "format/search.h"
 
+#include <assert.h>
+
 /* The number of facts at an address where FDEs differ, or one is unreadable. */
 #define IN_CONFLICT UINT32_MAX
 
@@ -112,8 +114,10 @@ bool eh_frame_facts(struct intern *set, uint32_t *numbers, const uint64_t *addre
         !frame_rules_run(&entry.cie.facts, entry.fde, *range, tell_row, &teller))
       note(&teller, range->end, IN_CONFLICT);
   }
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    assert(i == 0 || addresses[i - 1] <= addresses[i]);
     if (numbers[i] == IN_CONFLICT || teller.again > again_most)
       numbers[i] = 0;
+  }
   return !teller.no_memory;
 }

@@ -1,6 +1,7 @@
 /* elf_file.c - see elf_file.h. */
 #include "elf/elf_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -65,6 +66,7 @@ static void ask_for_large_pages(const struct elf_file *file, uint64_t offset, ui
 
 int elf_file_fetch(struct elf_file *file, uint64_t offset, uint64_t size) {
   enum { TIMES_MAX = 4 };
+  assert(file->descriptor >= 0);
   if (offset >= file->image.size)
     return 0;
   if (size > file->image.size - offset)
@@ -133,6 +135,7 @@ int elf_file_fetch_symbols(struct elf_file *file) {
 
 int elf_file_end(struct elf_file *file) {
   struct stat now;
+  assert(file->descriptor >= 0);
   int error = fstat(file->descriptor, &now) == 0 ? 0 : errno;
   if (error == 0 && !elf_file_is_unchanged(&file->status, &now))
     error = ESTALE;

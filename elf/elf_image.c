@@ -4,6 +4,7 @@
 #include "elf/machine.h"
 #include "elf/note.h"
 
+#include <assert.h>
 #include <string.h>
 
 static bool inside(const struct elf_image *image, uint64_t offset, uint64_t size) {
@@ -53,6 +54,7 @@ const char *elf_image_index(struct elf_image *image) {
 }
 
 Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
+  assert(n < image->header.e_phnum);
   if (image->loaded != NULL)
     return image->loaded[n];
   Elf64_Phdr segment;
@@ -61,6 +63,7 @@ Elf64_Phdr elf_image_segment(const struct elf_image *image, unsigned n) {
 }
 
 Elf64_Shdr elf_image_section(const struct elf_image *image, unsigned n) {
+  assert(n < image->header.e_shnum);
   Elf64_Shdr section;
   memcpy(&section, image->bytes + image->header.e_shoff + n * sizeof section, sizeof section);
   return section;
@@ -355,6 +358,7 @@ static bool relocate_by(const struct elf_image *image, struct part relocations,
   uint64_t value;
   while (take_relocation(&relocations, section, &relocation)) {
     const uint64_t into = relocation.r_offset - section->sh_addr;
+    assert(into < section->sh_size);
     if (section->sh_size - into < sizeof value ||
         !relocated_value(image, symbols, &relocation, &value)) {
       *unknown = ELF64_R_TYPE(relocation.r_info);

@@ -1,6 +1,8 @@
 /* frame_rules.c - runs the instructions of unwind tables: see frame_rules.h. */
 #include "elf/frame_rules.h"
 
+#include <assert.h>
+
 /* DW_CFA_*: the instructions. The first three have their first operand in the low bits. (DWARF 5,
  * 7.24; LSB, "DWARF Extensions", for the last two; "DWARF for the Arm 64-bit Architecture", 4.2) */
 enum {
@@ -107,6 +109,7 @@ static bool has_room(uint64_t value) { return (int64_t)value == (int32_t)value; 
 static void set_cfa(struct interpreter *interpreter, enum frame_rule rule, uint64_t reg,
                     uint64_t value) {
   struct frame_rules *rules = &interpreter->now;
+  assert(rule != RULE_NONE);
   rules->cfa = reg <= UINT32_MAX && has_room(value) ? rule : RULE_LOST;
   rules->cfa_register = (uint32_t)reg;
   rules->cfa_value = (int32_t)value;
@@ -136,6 +139,7 @@ static void set_rule(struct interpreter *interpreter, uint64_t reg, enum frame_r
                      uint64_t value) {
   if (reg >= FRAME_REGISTERS)
     return;
+  assert(rule != RULE_NONE);
   interpreter->now.kinds[reg] = has_room(value) ? rule : RULE_LOST;
   interpreter->now.values[reg] = (int32_t)value;
 }

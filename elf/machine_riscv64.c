@@ -18,6 +18,8 @@
 #include "format/bits.h"
 #include "format/frames.h"
 
+#include <assert.h>
+
 /* RISC-V DWARF Specification, "DWARF Register Numbers", by their names in the calling
  * convention. */
 static const char register_names[][MACHINE_REGISTER_NAME_SIZE] = {
@@ -114,6 +116,7 @@ static void save_more(struct frame_facts *facts, const uint8_t *end, size_t size
     return;
   const bool is_shared = calls_shared_prologue(end - room, size - room);
   const int32_t list = (int32_t)(half_before(end - room, size - room) >> 4 & 0xf);
+  assert(is_shared || list >= LIST_OF_RA);
   int32_t count = list == LIST_OF_ALL ? S_REGISTERS : list - LIST_OF_RA;
   if (is_shared)
     count = (room == 0 ? facts->cfa_offset : shared_frame(facts)) / WORD - 1;

@@ -10,6 +10,7 @@
 #include "format/owned.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +74,7 @@ void map_entries_free(struct map_entries *entries) {
 
 /* ---- One entry ---- */
 
-/* How an entry fits the code. All but the first two have an address and a reason. */
+/* How an entry fits the code. */
 enum verdict { FITS, FITS_FRAME, DOUBTFUL, OTHER_FRAME, CONTRADICTED };
 
 struct entry {
@@ -105,6 +106,7 @@ static uint64_t function_end(const struct code *code, uint64_t start) {
 }
 
 static void judge(struct entry *entry, enum verdict verdict, uint64_t address, const char *reason) {
+  assert((reason != NULL) == (verdict > FITS_FRAME));
   if (verdict <= entry->verdict)
     return;
   entry->verdict = verdict;
@@ -210,6 +212,7 @@ static int compare_members(const void *a, const void *b) {
 
 /* Whether the members, all of one address, include each entry of a group, and are alike. */
 static bool are_alike(const struct member *members, size_t count, size_t entries) {
+  assert(entries > 0);
   if (count % entries != 0)
     return false;
   const size_t each = count / entries;
@@ -372,7 +375,6 @@ static int compare_entries(const void *a, const void *b) {
   return 0;
 }
 
-/* Records are in the order of their entries. */
 static void list_entries(struct checker *checker) {
   const struct safepoints *table = checker->table;
   uint32_t record = 0;
@@ -385,6 +387,7 @@ static void list_entries(struct checker *checker) {
                                          .records = record - first,
                                          .function = table->functions[i].address};
   }
+  assert(record == table->record_count); /* records are in the order of their entries */
   array_sort(checker->entries, table->function_count, sizeof *checker->entries, compare_entries);
 }
 
@@ -440,6 +443,7 @@ static void take_out(struct checker *checker, uint32_t *numbers) {
   for (uint32_t i = 0; i < table->record_count; i++) {
     if (checker->no_record[i])
       continue;
+    assert(!checker->no_entry[table->records[i].function]);
     table->records[records] = table->records[i];
     table->records[records].function = numbers[table->records[i].function];
     records++;
