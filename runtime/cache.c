@@ -23,6 +23,7 @@ void stackpack_cache_open(struct stackpack_cache *cache, void *memory, unsigned 
   *cache = (struct stackpack_cache){{0}};
   if (shift < SHIFT_MIN)
     return;
+  assert((uintptr_t)memory % 8 == 0);
   if (shift > SHIFT_MAX) /* entries' places have 24 bits */
     shift = SHIFT_MAX;
   const uint64_t size = (uint64_t)STACKPACK_CACHE_LINE << shift;
@@ -80,6 +81,7 @@ uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_r
       (uint64_t)(int64_t)frame_size != record->frame_size || !make_room(cache, record->address))
     return 0;
   assert(cache->next > 0); /* a slot with 0 is free */
+  assert(cache->next >> (32 - SLOT_PAIRS_WIDTH) == 0);
   const uint32_t place = (uint32_t)cache->next << SLOT_PAIRS_WIDTH;
   struct cache_entry *entry = slot_entry(cache, place);
   entry->record = *record_of(record);
@@ -97,7 +99,9 @@ uint32_t cache_remember(struct stackpack_cache *memory, const struct stackpack_r
   const unsigned moves = is_near ? entry->moves.count : 0;
   if (!is_near)
     entry->moves.count = ROW_NOT_NEAR;
-  *cache_slot(cache, record->address) = slot;
+  uint32_t *own = cache_slot(cache, record->address);
+  assert(*own == 0); /* the record wasn't remembered yet */
+  *own = slot;
   const size_t size = offsetof(struct cache_entry, row) + row_size(pairs + moves);
   cache->next += (size + CACHE_UNIT - 1) / CACHE_UNIT;
   assert(cache->next <= cache->end && size <= sizeof *entry);

@@ -37,6 +37,7 @@
 #include "runtime/cache.h"
 #include "runtime/ranges.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -286,6 +287,7 @@ static int mark_module(struct dl_phdr_info *info, size_t size, void *data) {
 static void fill(struct process_overlay *process, uint64_t slot, const struct found *found,
                  enum stackpack_error error) {
   struct module_overlay *module = module_of(process, slot);
+  assert(atomic_load(&module->size) == 0 || atomic_load(&module->error) != STACKPACK_OK);
   process->modules[slot].table = found->table;
   module->maps_start = found->maps_start;
   module->maps_size = found->maps_size;
@@ -663,5 +665,6 @@ unsigned stackpack_enter(struct stackpack_process *process) {
 }
 
 void stackpack_leave(struct stackpack_process *process, unsigned ticket) {
+  assert(ticket < 2 * STRIPES);
   atomic_fetch_sub(&process_of(process)->stripes[ticket / 2].readers[ticket % 2], 1);
 }

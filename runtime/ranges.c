@@ -5,6 +5,7 @@
  */
 #include "runtime/ranges.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { LEAF_CAPACITY = 64, ROOT_CAPACITY = 64 };
@@ -38,6 +39,7 @@ static void move(struct range_list *to, uint64_t place, const struct range_list 
 static void insert(struct range_list *list, uint64_t place, uint64_t start, uint64_t size,
                    uintptr_t value) {
   const uint64_t count = RANGE_LOAD(list->count);
+  assert(place <= count && count < list->capacity);
   for (uint64_t i = count; i > place; i--)
     move(list, i, list, i - 1);
   put(list, place, start, size, value);
@@ -46,6 +48,7 @@ static void insert(struct range_list *list, uint64_t place, uint64_t start, uint
 
 static void take(struct range_list *list, uint64_t place) {
   const uint64_t count = RANGE_LOAD(list->count);
+  assert(place < count);
   for (uint64_t i = place + 1; i < count; i++)
     move(list, i - 1, list, i);
   STORE(list->count, count - 1);
@@ -74,6 +77,7 @@ static bool add_free_leaf(struct ranges *ranges) {
 
 static struct range_list *take_free_leaf(struct ranges *ranges) {
   struct range_list *leaf = ranges->free;
+  assert(leaf != NULL); /* by reserve */
   ranges->free = leaf->free;
   STORE(leaf->count, 0);
   return leaf;
@@ -141,6 +145,7 @@ struct change {
 static void split(struct ranges *ranges, struct range_list *root, uint64_t number) {
   struct range_list *leaf = leaf_at(root, number), *upper = take_free_leaf(ranges);
   enum { HALF = LEAF_CAPACITY / 2 };
+  assert(RANGE_LOAD(leaf->count) == LEAF_CAPACITY);
   for (uint64_t i = HALF; i < LEAF_CAPACITY; i++)
     move(upper, i - HALF, leaf, i);
   STORE(upper->count, LEAF_CAPACITY - HALF);
@@ -150,6 +155,7 @@ static void split(struct ranges *ranges, struct range_list *root, uint64_t numbe
 
 static void add_to_copy(struct ranges *ranges, struct range_list *root, struct change change) {
   uint64_t number = range_list_up_to(root, change.start) - 1;
+  assert(number < RANGE_LOAD(root->count)); /* the first leaf starts at 0 */
   if (RANGE_LOAD(leaf_at(root, number)->count) == LEAF_CAPACITY) {
     split(ranges, root, number);
     number = range_list_up_to(root, change.start) - 1;
@@ -161,7 +167,9 @@ static void add_to_copy(struct ranges *ranges, struct range_list *root, struct c
 static void remove_from_copy(struct ranges *ranges, struct range_list *root, struct change change) {
   const uint64_t number = range_list_up_to(root, change.start) - 1;
   struct range_list *leaf = leaf_at(root, number);
-  take(leaf, range_list_up_to(leaf, change.start) - 1);
+  const uint64_t place = range_list_up_to(leaf, change.start) - 1;
+  assert(RANGE_LOAD(leaf->ranges[place].start) == change.start);
+  take(leaf, place);
   if (RANGE_LOAD(leaf->count) > 0 || RANGE_LOAD(root->count) == 1)
     return;
   take(root, number);

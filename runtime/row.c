@@ -133,9 +133,10 @@ struct near {
 
 enum { NEAR_PAIRS_ROOM = ROW_NEAR + PACKED_ROW_MAX }; /* a group's are added at once */
 
-/* Adds the plain slots of a group, whose first location is place `shift` < ROW_NEAR. */
+/* Adds the plain slots of a group, whose first location is place `shift`. */
 static inline void add_plain(struct near *near, const struct packed_pairs *group, uint64_t shift) {
   const uint64_t plain = live_plain(group);
+  assert(shift < ROW_NEAR);
   if (group->in_order == group->plain) {
     near->numbers |= shift + bits_for_number(plain >> 1); /* the last one's */
     near->bases |= (places)plain << shift;
@@ -195,11 +196,13 @@ static unsigned choose_moves(struct row_pair *moves, places *used, const struct 
 }
 
 static unsigned lowest(places set) {
+  assert(set != 0);
   return (uint64_t)set != 0 ? (unsigned)__builtin_ctzll((uint64_t)set)
                             : 64 + (unsigned)__builtin_ctzll((uint64_t)(set >> 64));
 }
 
 static unsigned highest(places set) {
+  assert(set != 0);
   return set >> 64 == 0 ? 63 - (unsigned)__builtin_clzll((uint64_t)set)
                         : ROW_NEAR - 1 - (unsigned)__builtin_clzll((uint64_t)(set >> 64));
 }
@@ -216,6 +219,7 @@ static inline __attribute__((always_inline)) bool add_near(struct near *near,
     return false;
   add_plain(near, group, shift);
   add_derived(near, group, shift);
+  assert(near->end - pairs <= NEAR_PAIRS_ROOM);
   return true;
 }
 
@@ -259,6 +263,7 @@ bool row_read_moves(struct row_moves *moves, struct row_pair *pairs,
   uint32_t first = 0;
   if (!has_words(table) || !read_near(&near, found, &first, record))
     return false;
+  assert(near.numbers < ROW_NEAR);
   places used = near.bases;
   const unsigned count = choose_moves(pairs, &used, found, near.end);
   const uint64_t value = (uint64_t)table->first_class.value + (uint64_t)first * ROW_WORD;

@@ -167,6 +167,7 @@ find_end(const struct stackpack_walk *walk, unsigned reg, int32_t offset, unsign
   const struct stackpack_context *context = &walk->context;
   const uintptr_t stack_pointer = context->stack_pointer;
   uintptr_t cfa = stack_pointer;
+  assert(stack_pointer <= walk->private_.stack.end); /* by check_arrival */
   if (reg != STACKPACK_STACK_POINTER) {
     if (!walk_knows(context, reg))
       return STACKPACK_WALK_REGISTER_UNKNOWN;
@@ -186,6 +187,7 @@ static inline enum stackpack_walk_answer read_return(const struct stackpack_walk
                                                      uintptr_t cfa, unsigned word, uintptr_t *pc) {
   if (word == 0)
     return find_return(walk, pc);
+  assert(word * (uintptr_t)WORD <= cfa - walk->context.stack_pointer);
   *pc = *(const uintptr_t *)(cfa - word * (uintptr_t)WORD);
   return STACKPACK_WALK_NATIVE;
 }
@@ -230,6 +232,7 @@ static inline uint32_t kept_by(const struct frame_view *view) {
 
 /* The step by the table's facts, for the cache. */
 static struct step step_of(const struct frame_view *view, unsigned return_register) {
+  assert(view->cfa_offset == (int32_t)view->cfa_offset && view->cfa_register < STACKPACK_REGISTERS);
   struct step step = {.cfa_offset = (int32_t)view->cfa_offset,
                       .kept = kept_by(view),
                       .words = (uint8_t)words_of(view),
@@ -380,6 +383,7 @@ enum stackpack_walk_answer stackpack_walk_next(struct stackpack_walk *walk) {
   struct cache_entry *entry = walk_entry(walk);
   if (entry == NULL || entry->step.words == 0 || walker->managed == STACKPACK_BY_UNWINDING)
     return next_otherwise(walk);
+  assert(walk->private_.answer == STACKPACK_WALK_MANAGED); /* and it stays so */
   const enum stackpack_walk_answer answer = take_step(walk, &entry->step);
   if (answer != STACKPACK_WALK_NATIVE)
     return conclude(walk, answer);

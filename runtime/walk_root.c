@@ -106,6 +106,8 @@ static bool next_pair(struct stackpack_walk *walk) {
   struct stackpack_location *base = &walk->private_.base, *derived = &walk->private_.derived;
   const struct row *row = walk_row(walk);
   const uint32_t nth = walk->private_.pair++;
+  assert(walk->private_.state == WALK_AT_ROOTS ||
+         (walk->private_.state == WALK_AT_PAIRS && row == NULL));
   if (row != NULL) {
     if (nth >= row->head.count)
       return false;
@@ -138,6 +140,7 @@ static enum stackpack_walk_answer read_root(struct stackpack_walk *walk,
   const uint32_t word = walk->private_.word;
   if (walk->private_.words == 0)
     return STACKPACK_WALK_BAD_LOCATION;
+  assert(word < walk->private_.words);
   enum stackpack_walk_answer answer =
       walk_place(walk, &walk->private_.base, word, &root->base, &root->base_value);
   if (answer == STACKPACK_WALK_MANAGED)

@@ -100,6 +100,7 @@ static enum stackpack_walk_answer by_frame_pointer(struct stackpack_walk *walk,
 enum stackpack_walk_answer walk_step_without_facts(struct stackpack_walk *walk) {
   const struct stackpack_context *context = &walk->context;
   const uint64_t size = walk->record.frame_size;
+  assert(context->stack_pointer <= walk->private_.stack.end);
   const uintptr_t left = walk->private_.stack.end - context->stack_pointer;
   if (walk->private_.walker->unwind != NULL) {
     const enum stackpack_walk_answer answer = walk_step_by_unwinding(walk);

@@ -54,7 +54,7 @@ static bool add(uint64_t *set, size_t n) {
 }
 
 static inline uintptr_t *place_of(const struct open_row *open, size_t place) {
-  assert(place < ROW_PLACES);
+  assert(place < ROW_SLOTS + STACKPACK_REGISTERS); /* by knows_registers */
   return place < ROW_SLOTS ? open->slots + place : open->registers[place - ROW_SLOTS];
 }
 
@@ -300,6 +300,7 @@ static void each_window(struct update *update, visit_root *visit) {
     memset(&update->done, 0, sizeof update->done);
     each_root(update, mark_base);
     each_root(update, visit);
+    assert(update->next > update->window);
   }
 }
 
