@@ -2,11 +2,13 @@
 #include "runtime/internal.h"
 #include "runtime/unwind/machine.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The dynamic linker has a module's bounds, but there may be holes within; and it has no bounds for
  * the code of an emulator. */
 bool machine_can_read(uintptr_t start, size_t size) {
+  assert(size > 0);
   return memory_is_readable(start) && memory_is_readable(start + size - 1);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "runtime/unwind/unwinder.h"
 
+#include <assert.h>
+
 /* DW_OP_*: DWARF 5, 7.7.1. Of the ranges, the first and the last. */
 enum {
   OP_ADDR = 0x03,
@@ -83,8 +85,8 @@ static uint64_t *word(struct evaluation *evaluation, uint64_t below) {
 
 /* ---- Operations ---- */
 
-/* A number of `size` bytes, at most 8. */
 static uint64_t take_number(struct cursor *code, unsigned size, bool is_signed) {
+  assert(size > 0 && size <= WORD);
   const uint64_t value = cursor_take(code, size);
   const unsigned unused = 64 - 8 * size;
   return is_signed ? (uint64_t)((int64_t)(value << unused) >> unused) : value;
@@ -109,8 +111,9 @@ static bool load(struct evaluation *evaluation, uint64_t size) {
   return true;
 }
 
-/* The result of `left OP right`, which is no division by 0. *is_known: false for an unknown OP. */
+/* The result of `left OP right`. *is_known: false for an unknown OP. */
 static uint64_t compute(unsigned operation, uint64_t left, uint64_t right, bool *is_known) {
+  assert(right != 0 || (operation != OP_DIV && operation != OP_MOD));
   const int64_t signed_left = (int64_t)left, signed_right = (int64_t)right;
   *is_known = true;
   switch (operation) {
@@ -267,6 +270,7 @@ static bool run_operation(struct evaluation *evaluation, unsigned operation) {
 
 /* The expression's own bytes, after their size. */
 static struct cursor open_expression(struct cursor memory, int32_t place) {
+  assert(place >= 0 && (size_t)place <= memory.end);
   memory.position = (size_t)place;
   const uint64_t size = cursor_take_leb128(&memory, false);
   struct cursor rest = memory;

@@ -10,6 +10,7 @@
  */
 #include "runtime/unwind/unwinder.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ struct row_search {
 
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct row_search *search = context;
+  assert(row->cfa != RULE_NONE && search->pc >= range.start);
   if (search->pc >= range.end)
     return true;
   *search->row = *row;

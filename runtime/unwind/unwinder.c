@@ -14,6 +14,7 @@
 
 #include "runtime/walk.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static struct unwinder_overlay *overlay_of(struct stackpack_unwinder *unwinder) {
@@ -65,6 +66,7 @@ static enum stackpack_unwound not_unwound(struct unwinder_overlay *unwinder,
 
 void keep_register(struct stackpack_context *to, unsigned reg, const struct stackpack_context *from,
                    unsigned other) {
+  assert(reg < STACKPACK_REGISTERS && other < STACKPACK_REGISTERS);
   to->known |= (from->known >> other & 1) << reg;
   to->in_memory |= (from->in_memory >> other & 1) << reg;
   to->doubled |= (from->doubled >> other & 1) << reg;
@@ -81,6 +83,7 @@ struct found {
 /* Applies the rule of a register. False if its expression is invalid. */
 static bool apply_rule(const struct rules *rules, struct target *target, unsigned reg,
                        uintptr_t cfa, struct found *found) {
+  assert(reg < FRAME_REGISTERS);
   const int32_t value = rules->row.values[reg];
   const enum frame_rule rule = rules->row.kinds[reg];
   const bool is_place = rule == RULE_AT || rule == RULE_AT_EXPRESSION;
@@ -235,6 +238,7 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
     return STACKPACK_OUTERMOST;
   *caller =
       (struct stackpack_context){.pc = walk_strip_signature(pc), .stack_pointer = stack_pointer};
+  assert(rules->has_saves || target->context->is_exact == 0);
   if (!find_registers(rules, target, cfa, stack_pointer, caller))
     return cannot_apply(unwinder, target);
   if (target->context->is_exact != 0)
