@@ -1,6 +1,7 @@
 /* budget.c - see budget.h. */
 #include "tool/image/budget.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <sys/resource.h>
 
@@ -16,6 +17,7 @@ static void set_limit(void) {
 }
 
 void budget_limit_memory(void) {
+  assert(!is_limited);       /* `callers` would be our own limit */
 #ifndef __SANITIZE_ADDRESS__ /* whose own memory is more */
   is_limited = getrlimit(RLIMIT_DATA, &callers) == 0;
 #endif
@@ -30,6 +32,7 @@ void budget_memory(uint64_t size) {
 
 bool budget_take(struct budget *budget, uint64_t bytes, struct problem *problem) {
   const uint64_t limit = budget->size * BUDGET_TIMES;
+  assert(budget->taken <= limit);
   if (bytes <= limit - budget->taken) {
     budget->taken += bytes;
     return true;

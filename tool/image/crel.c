@@ -1,12 +1,15 @@
 /* crel.c - see crel.h. */
 #include "tool/image/crel.h"
 
+#include <assert.h>
+
 struct crel crel_open(const uint8_t *bytes, uint64_t size) {
   struct crel crel = {.bytes = cursor_open(bytes, size, 0)};
   const uint64_t header = cursor_take_leb128(&crel.bytes, false);
   crel.left = header >> 3;
   crel.has_addends = (header & 4) != 0;
   crel.shift = header & 3;
+  assert(crel.bytes.position <= size);
   crel.bytes.bad |= crel.left > size - crel.bytes.position;
   return crel;
 }

@@ -4,6 +4,7 @@
 
 #include "tool/image/clean.h"
 
+#include <assert.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ struct plain_name {
 
 static void append(const char *text, size_t size, void *opaque) {
   struct plain_name *name = opaque;
+  assert(name->length <= LENGTH_MAX);
   if (size > LENGTH_MAX - name->length)
     longjmp(name->too_long, 1); /* the only way to end libiberty; its memory is on the stack */
   memcpy(name->text + name->length, text, size);

@@ -12,6 +12,7 @@
 
 #include "tool/image/relocations.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ static bool relocate(const struct image *image, const struct image_section *sect
                        "a global root (at offset 0x%" PRIx64 " of section %s) that another module "
                        "may replace: give its variable hidden visibility",
                        into, section->name);
+  assert(section->header.sh_size % ROOT_SIZE == 0); /* so that the last entry is whole */
   roots[into / ROOT_SIZE] = (uint64_t)relocation->r_addend;
   return true;
 }

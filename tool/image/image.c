@@ -5,6 +5,7 @@
 #include "tool/image/budget.h"
 #include "tool/image/relocations.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,8 +61,10 @@ static int compare_loads(const void *a, const void *b) {
 /* Sorts the segments that are loaded. */
 static bool sort_loads(struct image *image, struct problem *problem) {
   EACH_SEGMENT(image, segment)
-    if (segment->p_type == PT_LOAD && segment->p_memsz > 0)
+    if (segment->p_type == PT_LOAD && segment->p_memsz > 0) {
+      assert(image->load_count < image->elf_image.load_count);
       image->loads[image->load_count++] = segment;
+    }
   array_sort(image->loads, image->load_count, sizeof *image->loads, compare_loads);
   for (size_t i = 1; i < image->load_count; i++) {
     const Elf64_Phdr *first = image->loads[i - 1], *second = image->loads[i];
@@ -165,6 +168,7 @@ void image_close(struct image *image) {
 }
 
 void image_drop_bytes(struct image *image) {
+  assert(image->file.bytes == image->bytes); /* which are not the caller's */
   const struct stat status = image->file.status;
   input_close(&image->file);
   image->file.status = status;
@@ -186,6 +190,7 @@ static Elf64_Shdr part_header(const Elf64_Shdr *section, uint64_t address, uint6
 
 bool image_split(struct image *image, size_t section, uint64_t address, uint64_t size,
                  const char *name, struct problem *problem) {
+  assert(section > 0 && section < image->section_count && size > 0);
   const struct image_section whole = image->sections[section];
   const uint64_t before = address - whole.header.sh_addr;
   if (before > whole.header.sh_size || size > whole.header.sh_size - before)
@@ -206,6 +211,7 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
   if (after > 0)
     image->sections[image->section_count++] = (struct image_section){
         whole.name, part_header(&whole.header, address + size, after), origin};
+  assert(image->section_count <= image->section_capacity);
   return true;
 }
 
@@ -219,6 +225,7 @@ size_t image_symbol_section(const struct image *image, const GElf_Sym *symbol) {
 }
 
 bool image_symbol_is_in(const struct image *image, const GElf_Sym *symbol, size_t section) {
+  assert(section < image->section_count);
   const Elf64_Shdr *header = &image->sections[section].header;
   return image_symbol_section(image, symbol) == section &&
          symbol->st_value - header->sh_addr <= header->sh_size;
@@ -257,6 +264,7 @@ struct section_bytes image_contents(const struct image *image, const char *name)
 
 const struct image_section *image_overlapping(const struct image *image,
                                               const struct image_section *section) {
+  assert(section->header.sh_type != SHT_NOBITS);
   EACH_SECTION(image, other)
     if (other != section && other->header.sh_type != SHT_NOBITS &&
         overlap(other->header.sh_offset, other->header.sh_size, section->header.sh_offset,

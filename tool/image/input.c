@@ -5,6 +5,7 @@
 #include "format/search.h"
 #include "tool/image/budget.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -87,6 +88,7 @@ static void move_data(const struct input *input, struct code_range data, uint8_t
     move_pages(input->bytes + start, to + (start - data.start), end - start);
   else
     start = end = data.end;
+  assert(data.start <= start && start <= end && end <= data.end);
   memcpy(to, input->bytes + data.start, start - data.start);
   memcpy(to + (end - data.start), input->bytes + end, data.end - end);
 }
@@ -94,6 +96,7 @@ static void move_data(const struct input *input, struct code_range data, uint8_t
 void input_move(const struct input *input, uint8_t *zeros, size_t from, size_t size, size_t kept) {
   const struct code_ranges *data = &input->data;
   const size_t end = from + size;
+  assert(from <= input->size && size <= input->size - from);
   size_t i = SEARCH_UP_TO(data->items, data->count, start, from);
   for (i -= i > 0; i < data->count && data->items[i].start < end; i++) {
     const size_t start = data->items[i].start > from ? data->items[i].start : from;

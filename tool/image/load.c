@@ -7,6 +7,7 @@
 #include "tool/image/global_roots.h"
 #include "tool/image/merged.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -141,6 +142,7 @@ static bool table_problem(const struct safepoints *table, const char *where,
 
 const uint8_t *load_section(const struct image *image, const struct image_section *section,
                             uint8_t **copy, struct problem *problem) {
+  assert(section->header.sh_type != SHT_NOBITS); /* so that its bytes are in the file */
   const Elf64_Shdr *header = &section->header;
   const uint8_t *bytes = image->bytes + header->sh_offset;
   uint32_t unknown;
@@ -218,6 +220,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
 
 bool load_records(const struct image *image, const struct load_options *options,
                   struct loaded *loaded, struct problem *problem) {
+  assert(loaded->table.record_count == 0 && loaded->table.function_count == 0);
   switch (loaded->kind) {
   case LOAD_RAW:
     return load_raw(image, options, loaded, problem);

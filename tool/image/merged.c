@@ -105,6 +105,7 @@ static bool is_followed(const uint8_t *bytes, uint64_t size) {
 static bool measure(const struct image_section *section, const uint8_t *contents, uint64_t start,
                     uint64_t next, uint64_t *end, struct problem *problem) {
   const uint64_t into = start - section->header.sh_addr;
+  assert(into < section->header.sh_size && start < next);
   const uint8_t *bytes = contents + into;
   uint64_t room = section->header.sh_size - into;
   if (next - start < room)
@@ -114,6 +115,7 @@ static bool measure(const struct image_section *section, const uint8_t *contents
     return problem_set(
         problem, "%s (version %u, or another format), at __LLVM_StackMaps in %s at 0x%" PRIx64,
         reader.error, room > 0 ? bytes[0] : 0, section->name, start);
+  assert(reader.position <= room);
   *end = start + reader.position;
   return !is_followed(bytes + reader.position, room - reader.position) ||
          problem_set(problem, "a stack map without a symbol, after the one in %s at 0x%" PRIx64,

@@ -52,10 +52,11 @@ void names_open(struct names *names, const struct image *image) {
       ARRAY_ADD(names->others, names->other_count, names->other_capacity, names->items[i]);
     }
   names->count = kept;
-  assert(IS_SORTED(names->items, names->count, address));
+  assert(IS_SORTED(names->others, names->other_count, address));
   uint64_t end = 0; /* of the functions up to here */
   for (size_t i = 0; i < kept; i++) {
     struct name *name = &names->items[i];
+    assert(i == 0 || name[-1].address < name->address);
     name->is_function = name->rank < LABELS || name->address < end;
     end = name->rank < LABELS && name->end > end ? name->end : end;
   }

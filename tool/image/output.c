@@ -13,6 +13,7 @@
 #include "elf/elf_file.h"
 #include "tool/image/input.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -78,6 +79,7 @@ static bool find_target(const char *path, char target[PATH_MAX]) {
 static bool stat_folder(const char *path, struct stat *status) {
   char folder[PATH_MAX] = ".";
   const size_t length = folder_length(path);
+  assert(length < sizeof folder);
   memcpy(folder, path, length);
   folder[length == 0 ? 1 : length] = 0;
   return stat(folder, status) == 0;
@@ -140,6 +142,7 @@ static bool write_new(int file, const uint8_t *bytes, size_t size, struct proble
       return false;
     while (end < size && is_hole(bytes + end, size - end))
       end += BLOCK;
+    assert(end > at && end <= size);
     if (lseek(file, (off_t)end, SEEK_SET) < 0)
       return problem_set_errno(problem, "can't be written");
   }
@@ -255,6 +258,7 @@ static bool exchange(const struct output *output) {
 
 /* Puts the new file into the old one's place. */
 static bool put(struct output *output, bool is_last, struct problem *problem) {
+  assert(output->is_temporary && output->state == FINAL);
   if (!is_last && exchange(output)) {
     output->state = EXCHANGED;
     return true;
@@ -357,6 +361,7 @@ static bool write_all_through(const struct output *outputs, size_t count, struct
 
 bool output_replace(const struct new_file *files, size_t count, struct message *message,
                     struct problem *problem) {
+  assert(count > 0 && count <= OUTPUT_FILES_MAX);
   const bool instead = is_standard_output(files, count); /* before they are replaced */
   struct output outputs[OUTPUT_FILES_MAX];
   sigset_t before;

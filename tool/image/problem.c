@@ -3,6 +3,7 @@
 
 #include "tool/image/clean.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,6 +34,7 @@ static void print_line(const char *file, const char *kind, const char *text) {
 }
 
 void problem_print(const struct problem *problem, const char *file) {
+  assert(problem->text[0] != 0); /* whoever failed has described it */
   print_line(problem->file != NULL ? problem->file : file, "", problem->text);
 }
 
