@@ -1,6 +1,8 @@
 /* code.c - finds an architecture, and what it has in tables: see code.h. */
 #include "tool/code/code.h"
 
+#include <assert.h>
+
 const struct code_architecture *code_architecture(uint16_t machine) {
   static const struct code_architecture *const architectures[] = {&code_x86_64, &code_aarch64,
                                                                   &code_riscv64};
@@ -12,8 +14,11 @@ const struct code_architecture *code_architecture(uint16_t machine) {
 
 uint32_t code_registers(const struct code_architecture *architecture, uint16_t set) {
   uint32_t registers = 0;
-  for (unsigned i = 0; i < CODE_PRESERVED; i++)
+  assert(set >> CODE_PRESERVED == 0);
+  for (unsigned i = 0; i < CODE_PRESERVED; i++) {
+    assert((set >> i & 1) == 0 || architecture->in_sets[i] != 0); /* not every machine has all */
     registers |= (uint32_t)(set >> i & 1) << architecture->in_sets[i];
+  }
   return registers;
 }
 

@@ -24,6 +24,7 @@
 
 #include "format/bits.h"
 
+#include <assert.h>
 #include <elf.h>
 
 enum {
@@ -569,6 +570,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   const uint32_t word = bits_load32(bytes);
   while ((word & rows[i].mask) != rows[i].value)
     i++;
+  assert(i < sizeof rows / sizeof *rows);
   *instruction = (struct code_instruction){.length = 4, .kind = (uint8_t)rows[i].kind};
   if (instruction->kind == CODE_INVALID)
     return;

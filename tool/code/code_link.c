@@ -22,6 +22,7 @@ void link_set_copy(struct code_instruction *instruction, unsigned from) {
 
 void link_set_value(struct code_instruction *instruction, unsigned number, bool is_load,
                     unsigned size) {
+  assert(number < CODE_REGISTERS && 0 < size && size <= 8);
   struct code_values *values = &instruction->values;
   link_set_copy(instruction, is_load ? VALUE_MEMORY : number);
   values->to = (uint8_t)(is_load ? number : VALUE_MEMORY);
@@ -49,6 +50,7 @@ static void set_value(struct code_instruction *instruction) {
 
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
                    unsigned from, int64_t distance) {
+  assert(to < CODE_REGISTERS && (from < CODE_REGISTERS || from == CODE_NO_REGISTER));
   struct code_parts *parts = &instruction->parts;
   parts->part = (uint8_t)part;
   parts->to = (uint8_t)to;
@@ -105,6 +107,7 @@ void link_set_moving(const struct link_machine *machine, struct code_stack *stac
 
 void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
                   unsigned from, int32_t distance) {
+  assert(-CODE_STACK_LOST < distance && distance < CODE_STACK_LOST);
   const enum code_stack_base base = link_base(machine, from);
   if (to == machine->stack && from == to) {
     stack->growth = -distance;
@@ -123,6 +126,8 @@ static bool has(uint32_t registers, unsigned number) { return (registers >> numb
 /* The callee-saved ones, as a set of struct code_stack's. */
 static uint16_t preserved_of(const struct link_machine *machine, uint32_t registers) {
   enum { RUN = 10 };
+  _Static_assert(RUN + 2 == CODE_PRESERVED, "a bit for each");
+  assert((machine->also & (machine->also - 1)) == 0);
   return (uint16_t)(has(registers, machine->frame) |
                     link_field(registers, machine->preserved, RUN) << 1 |
                     ((registers & machine->also) != 0) << (RUN + 1));
@@ -135,6 +140,7 @@ void link_set_saved(const struct link_machine *machine, struct code_stack *stack
   if (stack->base == CODE_NO_BASE)
     return;
   uint16_t *registers = is_load ? stack->loads : stack->saves;
+  assert(offset >= 0 && offset % 8 == 0 && offset / 8 < CODE_WORDS);
   registers[offset / 8] = preserved_of(machine, (uint32_t)1 << number);
   if (number != machine->link)
     return;
@@ -185,4 +191,5 @@ void link_finish(const struct link_machine *machine, struct code_instruction *in
   stack->reads_link |= has(parts->reads, machine->link) && stack->link != CODE_LINK_SAVED;
   if (has(written, machine->link) && stack->link == CODE_LINK_KEPT)
     stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
+  assert(stack->copy == CODE_NO_BASE || stack->growth == 0); /* one of them counts */
 }

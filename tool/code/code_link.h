@@ -9,6 +9,8 @@
 
 #include "tool/code/code.h"
 
+#include <assert.h>
+
 /* The numbers of registers. */
 struct link_machine {
   uint8_t stack, frame, link;
@@ -20,11 +22,13 @@ struct link_machine {
 enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes */
 
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
+  assert(width < 32 && low + width <= 32);
   return word >> low & (((uint32_t)1 << width) - 1);
 }
 
 /* A number of `width` bits, with its sign. */
 static inline int64_t link_signed(uint32_t value, unsigned width) {
+  assert(0 < width && width < 32 && value >> width == 0);
   const int64_t sign = (int64_t)1 << (width - 1);
   return ((int64_t)value ^ sign) - sign;
 }

@@ -22,6 +22,7 @@
 
 #include "format/bits.h"
 
+#include <assert.h>
 #include <elf.h>
 
 enum {
@@ -278,9 +279,11 @@ static int64_t short_constant(uint32_t half, enum form form) {
 }
 
 static struct fields read_short(uint32_t half) {
-  unsigned i = 0; /* every half word that is a short instruction fits one */
+  unsigned i = 0;
+  assert((half & 3) != 3 && half <= UINT16_MAX);
   while ((half & short_ones[i].mask) != short_ones[i].bits)
     i++;
+  assert(i < sizeof short_ones / sizeof *short_ones);
   return (struct fields){.operation = short_ones[i].operation,
                          .function = short_ones[i].function,
                          .to = register_at(half, short_ones[i].to),

@@ -14,6 +14,7 @@
 #include "tool/code/code.h"
 
 #include <Zydis/Zydis.h>
+#include <assert.h>
 #include <elf.h>
 
 /* ---- Operands ---- */
@@ -61,7 +62,10 @@ static int register_of(const ZydisDecodedOperand *operand) {
   return operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? number_of(operand->reg.value) : NONE;
 }
 
-static uint32_t bit(int number) { return number < 0 ? 0 : (uint32_t)1 << number; }
+static uint32_t bit(int number) {
+  assert(number == NONE || (0 <= number && number < REGISTERS));
+  return number < 0 ? 0 : (uint32_t)1 << number;
+}
 
 static bool is_read(const ZydisDecodedOperand *operand) {
   return (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;

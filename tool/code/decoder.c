@@ -118,6 +118,7 @@ void decoder_trim(struct decoder *decoder) {
 /* ---- Memory ---- */
 
 static uint64_t first_bytes(uint64_t bytes, unsigned count) {
+  assert(0 < count && count <= BYTES_MAX);
   return bytes & UINT64_MAX >> (64 - 8 * count);
 }
 
@@ -153,6 +154,7 @@ static bool recall(const struct decoder *decoder, uint64_t word, uint64_t addres
   if (memory->bytes != bytes || memory->length != length)
     return false;
   *instruction = *decoder_get(decoder, memory->form);
+  assert(instruction->length == length);
   instruction->form = memory->form + 1;
   instruction->target = memory->target + (has_distance(instruction) ? address : 0);
   memcpy(instruction->constants, memory->constants, sizeof memory->constants);
@@ -186,4 +188,5 @@ void decoder_read(struct decoder *decoder, const uint8_t *bytes, size_t size, ui
       remember(decoder, word, address, instruction);
   }
   instruction->address = address;
+  assert(instruction->length > 0 && instruction->length <= size);
 }

@@ -1,6 +1,7 @@
 /* parts.c - see parts.h. */
 #include "tool/code/parts.h"
 
+#include <assert.h>
 #include <string.h>
 
 void parts_reset(struct parts *parts) { memset(parts->registers, 0, sizeof parts->registers); }
@@ -25,6 +26,7 @@ static void open_registers(struct parts *parts, uint32_t bits, parts_visitor *op
 
 static void add_constant(struct code_instruction *instruction, uint64_t value) {
   instruction->form = 0;
+  assert(instruction->constant_count < CODE_CONSTANTS);
   instruction->constants[instruction->constant_count++] = value;
 }
 
@@ -94,6 +96,7 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
       *is_understood = !parts->is_fixed;
       return whole;
     }
+    assert(use->shift <= 48);
     whole = from;
     whole.value = (from.value & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance;
     refer(parts, instruction, whole, false);
@@ -104,6 +107,7 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
     return whole;
   case CODE_SHIFT:
     if (from.kind == PART_WHOLE && from.is_constant) {
+      assert(use->distance < 64);
       whole = from;
       whole.value <<= use->distance;
       refer(parts, instruction, whole, false);
@@ -155,6 +159,7 @@ bool parts_follow(struct parts *parts, struct code_instruction *instruction, par
                        use->part != CODE_SHIFT && !(use->part == CODE_LOWER && use->distance == 0);
   const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << use->from : 0);
   bool is_understood = !uses_unknown(parts, use);
+  assert(use->to < CODE_REGISTERS);
   const struct part_value value = use_part(parts, instruction, from, &is_understood);
   open_registers(parts, others | use->may_write, open, context);
   for (uint32_t bits = use->writes | use->may_write; bits != 0; bits &= bits - 1)

@@ -14,6 +14,8 @@
  */
 #include "tool/code/code.h"
 
+#include <assert.h>
+
 enum { WORD = 8, HALF = 4 }; /* bytes: a register, and the part whose change clears the rest */
 
 static const struct code_value unknown = {.kind = CODE_UNKNOWN};
@@ -46,6 +48,7 @@ static struct code_place on_stack(struct code_place place) {
 static void move_pointers(struct code_state *state, const struct code_stack *stack,
                           bool points_elsewhere) {
   const struct code_place before = state->stack;
+  assert(stack->copy == CODE_NO_BASE || stack->growth == 0);
   if (stack->copy == CODE_FRAME_POINTER)
     state->stack = on_stack(moved(state->frame, stack->copy_offset));
   else if (stack->growth == CODE_STACK_LOST)
@@ -62,6 +65,7 @@ static void move_pointers(struct code_state *state, const struct code_stack *sta
 /* The place at a distance from one of the two, or at a fixed address (CODE_NO_BASE). */
 static struct code_place place_at(const struct code_state *state, enum code_stack_base base,
                                   int32_t offset) {
+  assert(base <= CODE_FRAME_POINTER); /* at another enum value_place, the distance is computed */
   return base == CODE_NO_BASE         ? (struct code_place){offset, REGION_FIXED}
          : base == CODE_STACK_POINTER ? moved(state->stack, offset)
                                       : moved(state->frame, offset);
@@ -105,6 +109,7 @@ static void add_place(struct code_slots *slots, struct code_places *places,
   if (places->count < CODE_PLACES)
     places->items[places->count] = place;
   places->count++;
+  assert(places->count <= CODE_PLACES + 1);
   slots->has_grown = true;
 }
 
@@ -135,6 +140,7 @@ struct code_value code_either(const struct code_slots *slots, struct code_value 
 static void follow_call(const struct code_architecture *architecture, struct code_state *state) {
   const uint32_t lost = state->slots->lost, result = (uint32_t)1 << architecture->result;
   const uint32_t computed = architecture->lost & ~result; /* by outlined code */
+  assert((architecture->lost & result) != 0);
   for (uint32_t left = architecture->lost | lost; left != 0; left &= left - 1) {
     struct code_value *value = &state->registers[__builtin_ctz(left)];
     *value = code_either(state->slots, *value, unknown);
@@ -179,6 +185,7 @@ static void keep(struct code_slots *slots, struct code_place place, struct code_
   if (slots->count < CODE_SLOTS)
     slots->items[slots->count] = (struct code_slot){value.table, place};
   slots->count++;
+  assert(slots->count <= CODE_SLOTS + 1);
   slots->has_grown = true;
 }
 
@@ -340,6 +347,7 @@ static struct code_value load(const struct code_instruction *instruction,
  * of a part of a word, it only matters whether it is computed. */
 static void store_words(struct code_state *state, enum code_stack_base base, int32_t from,
                         int64_t size, struct code_value value) {
+  assert(0 <= size && size <= UINT16_MAX); /* larger memory is at an unresolved place */
   if (size < WORD)
     value = (struct code_value){.is_made = code_is_made(value)};
   for (int64_t more = -into_word(state, base, from); more < size; more += WORD)
@@ -482,6 +490,7 @@ static struct code_value difference_of(const struct code_state *state, struct co
 
 static struct code_value bits_of(const struct code_instruction *instruction,
                                  struct code_value from) {
+  assert(instruction->parts.shift <= 48);
   const uint64_t mask = (uint64_t)UINT16_MAX << instruction->parts.shift;
   return from.kind == CODE_ADDRESS ? address_of((from.table & ~mask) | instruction->target)
                                    : unknown;
