@@ -41,6 +41,7 @@
 #include "tool/flow/helper.h"
 #include "tool/flow/unit.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum { TIMES = 16, ROUNDS = 8 };
@@ -282,6 +283,7 @@ static void note_step(void *context, const struct unit_step *step, const struct 
 }
 
 static bool leads_to_return(const struct function *function, uint32_t block) {
+  assert(block == NO_BLOCK || block < function->unit.block_count);
   const struct ending *ending = block == NO_BLOCK ? NULL : &function->endings[block];
   return ending != NULL && ending->leads_to_return && !ending->is_remade;
 }
@@ -313,6 +315,7 @@ static bool has_proven_end(const struct function *function, uint32_t block) {
 }
 
 static bool prove(struct function *function, uint32_t block) {
+  assert(block == NO_BLOCK || block < function->unit.block_count);
   const bool is_new = block != NO_BLOCK && !function->endings[block].is_proven;
   if (is_new)
     function->endings[block].is_proven = true;
@@ -357,6 +360,7 @@ static void tell_registers(const struct function *function, const struct state *
   const int32_t pushed = function->table->frame_machine.pushed_by_call;
   for (unsigned i = 0; i < CODE_PRESERVED && architecture->in_tables[i] != 0; i++) {
     const uint8_t number = architecture->in_tables[i];
+    assert(number < FRAME_REGISTERS);
     if ((stored >> i & 1) != 0) {
       facts->saved |= (uint32_t)1 << number;
       facts->offsets[number] = state->places[i] - pushed;
@@ -458,6 +462,7 @@ static void tell_function(struct function *function, const uint8_t *bytes) {
 
 /* Whether a function has records, all of them without a frame. */
 static bool is_untold(const struct safepoints *table, const struct safepoint_function *function) {
+  assert(function->records <= table->record_count - function->first_record);
   for (uint32_t i = 0; i < function->records; i++)
     if (table->records[function->first_record + i].frame != 0)
       return false;
@@ -480,6 +485,7 @@ static const uint8_t *bytes_of(const struct safepoint_function *function, const 
 
 void code_frames_tell(struct safepoints *table, const struct code *code) {
   const struct code_architecture *architecture = code_architecture(table->machine);
+  assert(safepoints_are_finished(table));
   if (architecture == NULL || code->machine == NULL)
     return;
   table->frame_machine = eh_frame_machine(code->machine);

@@ -1,6 +1,7 @@
 /* state.c - see state.h. */
 #include "tool/flow/state.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { WORD = 8, OFFSET_MAX = 1 << 29 };
@@ -26,6 +27,7 @@ static struct state_pointer moved(struct state_pointer pointer, int64_t distance
 }
 
 static void move_pointers(struct state *state, const struct code_stack *use) {
+  assert(use->copy == CODE_NO_BASE || use->growth == 0);
   if (use->copy == CODE_STACK_POINTER)
     state->frame = moved(state->stack, use->copy_offset);
   else if (use->copy == CODE_FRAME_POINTER)
@@ -236,6 +238,7 @@ static struct state_pointer joined(struct state_pointer a, struct state_pointer 
 
 bool state_join(struct state *state, const struct state *other) {
   const struct state before = *state;
+  assert((before.own | before.stored) >> KEPT == 0);
   /* One way signs the return address, and another doesn't: none of them has it. */
   const uint16_t kept =
       state->is_signed == other->is_signed ? UINT16_MAX : (uint16_t)~KEPT_LINK_BIT;

@@ -47,6 +47,7 @@ static uint32_t *place_of(const struct unit *unit, const struct unit_range *rang
 struct unit_step *unit_step(const struct unit *unit, uint64_t address) {
   const struct unit_range *range = unit_range(unit, address);
   const uint32_t number = range == NULL ? 0 : *place_of(unit, range, address);
+  assert(number == 0 || unit->steps[number - 1].address == address);
   return number == 0 ? NULL : &unit->steps[number - 1];
 }
 
@@ -77,6 +78,7 @@ static void put(struct unit *unit, const struct unit_range *range) {
     unit->note(unit->note_context, next);
   step.form = decoder_form(&unit->decoder, next);
   (void)ARRAY_ADD(unit->steps, unit->step_count, unit->step_capacity, step);
+  assert(*place_of(unit, range, step.address) == 0 && unit->step_count <= unit->at_count);
   *place_of(unit, range, step.address) = unit->step_count;
 }
 
@@ -95,6 +97,7 @@ static void decode(struct unit *unit, const struct unit_range *range, uint64_t a
     next = at + instruction->length;
     put(unit, range);
   }
+  assert(at <= end);
   if (at < end) /* it meets what was decoded before */
     unit_step(unit, at)->is_start = true;
 }
@@ -102,7 +105,7 @@ static void decode(struct unit *unit, const struct unit_range *range, uint64_t a
 void unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
   const struct unit_range range = {address, size, bytes, unit->at_count};
   assert(unit->range_count == 0 || unit->ranges[unit->range_count - 1].start < address);
-  assert(size < SIZE_LIMIT && unit->at_count + size < SIZE_LIMIT);
+  assert(size < SIZE_LIMIT && unit->at_count + size < SIZE_LIMIT && size <= UINT64_MAX - address);
   array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
                   sizeof *unit->step_at);
   (void)ARRAY_ADD(unit->ranges, unit->range_count, unit->range_capacity, range);
@@ -166,6 +169,7 @@ void unit_make_blocks(struct unit *unit) {
     (void)ARRAY_ADD(unit->blocks, unit->block_count, unit->block_capacity, block);
     first = i + 1;
   }
+  assert(unit->step_count == 0 || unit->blocks[unit->block_count - 1].end == unit->step_count);
   for (uint32_t i = 0; i < unit->block_count; i++)
     for (uint32_t k = unit->blocks[i].first; k < unit->blocks[i].end; k++)
       unit->steps[k].block = i;
@@ -223,6 +227,7 @@ static void set_state(struct unit *unit, uint32_t number, const struct state *st
 
 bool unit_enter(struct unit *unit, uint64_t address, const struct state *state, bool is_guessed) {
   const struct unit_step *step = unit_step(unit, address);
+  assert(step == NULL || step->block < unit->block_count);
   if (step == NULL || step != &unit->steps[unit->blocks[step->block].first])
     return false;
   struct unit_block *block = &unit->blocks[step->block];
@@ -257,6 +262,7 @@ void unit_go_on(struct unit *unit, const struct unit_step *step, const struct st
 }
 
 void unit_guess(struct unit *unit, const struct unit_step *step) {
+  assert(step == &unit->steps[unit->blocks[step->block].end - 1]);
   waiting_add(&unit->guesses, step->block);
 }
 
@@ -264,6 +270,7 @@ static const struct unit_step *follow(struct unit *unit, const struct unit_hooks
                                       const struct unit_block *block, struct state *state,
                                       unit_visitor *visit) {
   static const struct state_uses none = {0};
+  assert(block->first < block->end);
   for (uint32_t i = block->first; i < block->end; i++) {
     const struct unit_step *step = &unit->steps[i];
     if (step->is_idle && state->link_copies == 0) {

@@ -47,6 +47,7 @@ static inline uint32_t waiting_take(struct waiting *waiting) {
       break;
     waiting_swap(waiting, i, next);
   }
+  assert(waiting->count == 0 || lowest <= waiting->items[0]);
   return lowest;
 }
 
