@@ -7,6 +7,7 @@
 
 #include "elf/note.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static Elf64_Phdr part_after(const struct plan *plan, const struct plan_cut *cut
   Elf64_Phdr part = *cut->segment;
   const struct plan_cut *next = plan_next_cut(plan, cut->segment, cut->end);
   const uint64_t into = cut->end - part.p_offset;
+  assert(into <= part.p_filesz && (next == NULL || next->used >= cut->end));
   part.p_offset = plan_new_offset(plan, cut->end);
   part.p_vaddr += into;
   part.p_paddr += into;
@@ -32,6 +34,7 @@ static Elf64_Phdr moved_segment(const struct plan *plan, const Elf64_Phdr *old) 
   const struct plan_move *move = plan_move_of(plan, segment.p_offset, segment.p_filesz);
   const bool is_first = old == plan->first;
   const struct plan_cut *cut = plan_next_cut(plan, old, segment.p_offset);
+  assert(cut == NULL || cut->used >= segment.p_offset);
   if (cut != NULL)
     segment.p_filesz = segment.p_memsz = cut->used - segment.p_offset;
   if (segment.p_type == PT_PHDR)
@@ -78,6 +81,7 @@ static uint8_t *put_segment(const struct plan *plan, uint8_t *at, Elf64_Phdr seg
       segment.p_align = plan->alignment;
     while ((segment.p_vaddr - segment.p_offset) % segment.p_align != 0)
       segment.p_align /= 2;
+    assert(segment.p_align > 1); /* a page divides the difference: check_segments */
   }
   memcpy(at, &segment, sizeof segment);
   return at + sizeof segment;
@@ -117,6 +121,7 @@ void write_segments(const struct plan *plan, uint8_t *bytes) {
                        added_segment(PT_LOAD, plan->extra_offset, plan->extra_address,
                                      plan->extra_size, segment->p_align));
   }
+  assert(at + sizeof(Elf64_Phdr) == bytes + plan_new_headers_end(plan));
   put_segment(plan, at,
               added_segment(PT_NOTE, plan->note_offset, plan->note_address, PACKED_NOTE_SIZE, 4));
 }
@@ -206,6 +211,7 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   table->sh_addralign = 8;
   if (plan->apart || !plan_fits_in_place(plan))
     table->sh_flags &= ~(Elf64_Xword)SHF_WRITE;
+  assert(plan->section_count == image->section_count + 1 + (plan->head_end > plan->head_start));
   if (plan->head_end > plan->head_start)
     headers[image->section_count + 1] = head_section(plan, name + PLAN_NOTE_NAME_SIZE);
   return headers;
@@ -223,6 +229,8 @@ void copy_names(const struct plan *plan, uint8_t *bytes) {
 
 void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *bytes) {
   const Elf64_Shdr *names = old_names(plan);
+  assert(plan->names_at == 0 ||
+         plan->names_at + names->sh_size + sizeof plan_section_names <= plan->headers_at);
   if (plan->names_at != 0)
     memcpy(bytes + plan->names_at + names->sh_size, plan_section_names, sizeof plan_section_names);
   else

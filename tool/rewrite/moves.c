@@ -92,6 +92,7 @@ static struct code_ranges find_ranges(const struct image *image) {
       ranges.items[kept - 1].end = ranges.items[i].end;
   }
   ranges.count = kept;
+  assert(IS_SORTED(ranges.items, kept, start) && IS_SORTED(ranges.items, kept, end));
   return ranges;
 }
 
@@ -195,6 +196,7 @@ static bool move_ranges(struct plan *plan, const struct code_ranges *ranges, uin
     if (!check_movable(plan, range, problem))
       return false;
     assert(range->start <= at && at < range->end);
+    assert(plan->move_count == 0 || plan->moves[plan->move_count - 1].old_offset < range->start);
     plan->moves[plan->move_count++] =
         (struct plan_move){.old_offset = range->start,
                            .old_address = plan->first->p_vaddr + range->start,
@@ -204,6 +206,7 @@ static bool move_ranges(struct plan *plan, const struct code_ranges *ranges, uin
   const uint64_t padding_end = at + PADDING_MAX < first_end ? at + PADDING_MAX : first_end;
   while (at < padding_end && find_range(ranges, at) == NULL && is_filler(image->bytes[at]))
     at++;
+  assert(to <= at && at <= image->size);
   plan->moves_end = at;
   return true;
 }

@@ -81,6 +81,7 @@ static void find_end(struct plan *plan) {
     if (segment->p_filesz > 0 && segment->p_offset + segment->p_filesz > used)
       used = segment->p_offset + segment->p_filesz;
   const uint64_t end = used > table_end ? used : table_end;
+  assert(end <= image->size); /* image_open has checked all three */
   plan->old_contents_end = used <= table ? used : end;
   plan->extra_place = round_up(plan->old_contents_end, PLAN_MOVE_ALIGNMENT);
   plan->appended = image->size - end;
@@ -120,6 +121,7 @@ static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUN
   rooms[ROOM_EXTRA] =
       (struct plan_room){plan->extra_place + (in_place ? 0 : plan->packed_size), UINT64_MAX, NULL};
   rooms[ROOM_MOVED] = (struct plan_room){0};
+  assert(plan->moves_end == 0 || plan->moves_end >= rooms[ROOM_NEAR].end);
   if (rooms[ROOM_NEAR].end < plan->moves_end)
     rooms[ROOM_MOVED] = (struct plan_room){rooms[ROOM_NEAR].end, plan->moves_end, plan->first};
 }
@@ -215,6 +217,7 @@ static size_t take_back(struct plan *plan) {
   size_t count = 0, splits = 0;
   for (size_t i = 0; i < plan->cut_count; i++) {
     const struct plan_cut cut = plan->cuts[i];
+    assert(i == 0 || plan->cuts[i - 1].end <= cut.used);
     const bool again = count > 0 && plan->cuts[count - 1].segment == cut.segment;
     const uint64_t start = again ? plan->cuts[count - 1].end : cut.segment->p_offset;
     const bool has_headers = !again && cut.segment == plan->first;
@@ -291,6 +294,7 @@ static void finish_places(struct plan *plan) {
   const bool in_place = plan_fits_in_place(plan);
   plan->note_offset = in_place ? plan_new_offset(plan, raw->sh_offset) : plan->extra_offset;
   plan->note_address = in_place ? raw->sh_addr + plan->shift : plan->extra_address;
+  assert(plan->note_address % 8 == 0 && plan->note_offset % 8 == 0);
 }
 
 /* Whether the bytes of the raw section's name can take the new names: they are this section's
@@ -353,6 +357,7 @@ static bool plan_with(struct plan *plan, enum cutting cutting, bool apart, size_
     set_apart(plan);
   plan->extra_size = rooms[ROOM_EXTRA].offset - plan->extra_place;
   plan->new_segments = 1 + (plan->extra_size > 0) + (plan->shift > 0) + take_back(plan);
+  assert(plan->new_segments <= PLAN_NEW_SEGMENTS_MAX);
   if (plan->new_segments > new_segments)
     return false;
   finish_places(plan);

@@ -100,7 +100,9 @@ bool plan_make(struct plan *plan, const struct image *image, struct plan_section
 
 /* The number of a section. */
 static inline size_t plan_number(const struct plan *plan, const struct image_section *section) {
-  return (size_t)(section - plan->image->sections);
+  const size_t number = (size_t)(section - plan->image->sections);
+  assert(number < plan->image->section_count);
+  return number;
 }
 
 /* Where a byte of the old file is in the new one. */

@@ -15,6 +15,7 @@
 #include "tool/image/integers.h"
 #include "tool/rewrite/plan.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,7 @@ static uint64_t encode_relr(const struct integers *integers, uint8_t *bytes) {
   uint64_t size = 0;
   for (size_t i = 0; i < count;) {
     uint64_t word = addresses[i++];
+    assert(word % 2 == 0); /* it isn't a map */
     uint64_t next = word + sizeof word;
     for (;;) {
       if (bytes != NULL)
@@ -222,6 +224,9 @@ static void write_rela(const struct plan *plan, uint8_t *bytes) {
       memcpy(kept, &relocation, sizeof relocation);
       kept += sizeof relocation;
     }
+  assert(kept ==
+         bytes + plan_new_offset(plan, table->sh_offset +
+                                           table->sh_size / sizeof relocation * sizeof relocation));
 }
 
 static void write_relr(const struct plan *plan, uint8_t *bytes) {
@@ -230,7 +235,9 @@ static void write_relr(const struct plan *plan, uint8_t *bytes) {
   size_t freed;
   struct integers addresses = decode_relr(plan, table, &freed);
   memset(start, 0, plan_left(plan, table->sh_offset, table->sh_size));
-  encode_relr(&addresses, start);
+  const uint64_t size = encode_relr(&addresses, start);
+  assert(size == plan->relocations.relr_size);
+  (void)size;
   free(addresses.items);
 }
 

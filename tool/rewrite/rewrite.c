@@ -168,6 +168,8 @@ static void move_symbols(const struct plan *plan, const Elf64_Shdr *headers, uin
     const Elf64_Shdr *header = &headers[i];
     if (header->sh_type != SHT_SYMTAB && header->sh_type != SHT_DYNSYM)
       continue;
+    assert(header->sh_offset <= plan->file_size &&
+           header->sh_size <= plan->file_size - header->sh_offset);
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= header->sh_size; at += sizeof(Elf64_Sym)) {
       Elf64_Sym symbol;
       memcpy(&symbol, bytes + header->sh_offset + at, sizeof symbol);
@@ -210,6 +212,7 @@ static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *
   const Elf64_Shdr *raw = &plan->sections.raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
   assert(plan->note_offset + plan->packed_size <= plan->headers_at);
+  assert((plan->note_address - plan->note_offset) % PAGE_SIZE_MIN == 0);
   memset(bytes + start, 0, plan_left(plan, raw->sh_offset, raw->sh_size));
   memcpy(bytes + plan->note_offset, packed_note, PACKED_NOTE_SIZE);
   memcpy(bytes + plan->note_offset + PACKED_NOTE_SIZE, table, plan->packed_size - PACKED_NOTE_SIZE);
@@ -219,6 +222,8 @@ static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *
  * position-independent file; so it is zeros in all files. */
 static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
   const struct image_section *roots = plan->sections.global_roots;
+  assert(roots == NULL || plan_left(plan, roots->header.sh_offset, roots->header.sh_size) ==
+                              roots->header.sh_size); /* no cut is in it */
   if (roots != NULL)
     memset(bytes + plan_new_offset(plan, roots->header.sh_offset), 0, roots->header.sh_size);
 }
@@ -263,6 +268,7 @@ static void write_moves(const struct plan *plan, uint8_t *bytes) {
 
 static void write_header(const struct plan *plan, uint8_t *bytes) {
   Elf64_Ehdr header = plan->image->header;
+  assert(header.e_phnum + plan->new_segments < PN_XNUM && plan->section_count < SHN_LORESERVE);
   header.e_phnum = (Elf64_Half)(header.e_phnum + plan->new_segments);
   header.e_shoff = plan->headers_at;
   header.e_shnum = (Elf64_Half)plan->section_count;
