@@ -10,6 +10,7 @@
 
 #include "format/search.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -119,6 +120,7 @@ void answers_all(const struct safepoints *expected, const struct packed_table *p
   const struct answers answers = {expected, packed,
                                   malloc(((size_t)expected->function_count + 1) * sizeof(uint64_t)),
                                   differences};
+  assert(safepoints_are_finished(expected));
   answers.reaches[0] = 0;
   for (uint32_t i = 0; i < expected->function_count; i++) {
     const uint64_t reach = answers.reaches[i], end = expected->functions[i].end;

@@ -6,6 +6,7 @@
  */
 #include "tool/check/compare.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -167,6 +168,7 @@ void compare_tables(const struct safepoints *a, const struct safepoints *b,
       .live = calloc((size_t)a->live.count + 1, sizeof(uint32_t)),
       .lists = calloc((size_t)a->lists.count + 1, sizeof(uint32_t)),
   };
+  assert(safepoints_are_finished(a) && safepoints_are_finished(b));
   compare_functions(&comparison, differences);
   compare_records(&comparison, differences);
   compare_global_roots(&comparison, differences);

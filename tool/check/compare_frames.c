@@ -9,7 +9,9 @@
 
 #include "elf/evidence.h"
 #include "format/frames.h"
+#include "format/search.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -139,6 +141,7 @@ static bool compare_all(const struct image *image, const struct safepoints *tabl
   const bool saves_more = code->machine != NULL && code->machine->save_more != NULL;
   struct answer answer = {0};
   struct overlaps overlaps = {.functions = &code->unwound};
+  assert(IS_SORTED(code->unwound.items, code->unwound.count, start));
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
     const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;

@@ -4,11 +4,13 @@
 #include "tool/image/clean.h"
 #include "tool/image/names.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 bool conflicts_refuse(const struct image *image, const struct map_entries *entries,
                       struct problem *problem) {
   const struct map_entries_conflict *first = &entries->conflicts[0];
+  assert(entries->conflict_count > 0);
   struct names names;
   names_open(&names, image);
   const char *name = names_find(&names, first->function);

@@ -53,6 +53,7 @@
 #include "tool/image/names.h"
 #include "tool/image/relocations.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -90,7 +91,10 @@ static void find_starts(struct search *search) {
   struct stackmap_v3_function function;
   struct stackmap_v3_record record;
   while (stackmap_v3_next_map(&reader)) {
-    integers_add(&search->starts, raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE);
+    const uint64_t start = raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE;
+    const struct integers *starts = &search->starts;
+    assert(starts->count == 0 || starts->items[starts->count - 1] < start);
+    integers_add(&search->starts, start);
     while (stackmap_v3_next_function(&reader, &function))
       for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
         ;
@@ -371,6 +375,7 @@ static bool walk_next(struct walk *walk) {
   walk->architecture->decode(walk->bytes + walk->at, header->sh_size - walk->at,
                              header->sh_addr + walk->at, &walk->instruction);
   walk->at += walk->instruction.length;
+  assert(walk->instruction.length > 0 && walk->at <= header->sh_size);
   if (walk->architecture->highest != 0)
     parts_follow(&walk->parts, &walk->instruction, NULL, NULL);
   return true;
