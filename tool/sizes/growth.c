@@ -2,6 +2,7 @@
  * side. */
 #include "tool/sizes/growth.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,6 +100,7 @@ static void pair_up(struct growth_rows *rows, struct sorted_rows before, struct 
     const struct survey_row *old = order <= 0 ? before.items[before.next++] : NULL;
     add_row(rows, old, order >= 0 ? after.items[after.next++] : NULL);
   }
+  assert(rows->count + rows->same <= before.count + after.count);
   qsort(rows->items, rows->count, sizeof *rows->items, compare_changes);
   free(before.items);
   free(after.items);

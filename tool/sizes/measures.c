@@ -1,6 +1,7 @@
 /* measures.c - counts the contents of the records of a survey, and how often they repeat. */
 #include "tool/sizes/survey.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,7 @@ static void measure_live_sets(struct survey *survey, struct integers *space) {
       run = 0;
     }
   }
+  assert(run == 0 && slots.count == 0);
   for (size_t i = 0; i < space->count; i++)
     space->items[i] = (uint32_t)space->items[i];
   survey->live_sets = (uint32_t)integers_sort(space);
@@ -132,6 +134,7 @@ void survey_measure(struct survey *survey) {
 
 size_t survey_run(const struct integers *values, size_t first) {
   size_t end = first + 1;
+  assert(first < values->count);
   while (end < values->count && values->items[end] == values->items[first])
     end++;
   return end;
@@ -148,6 +151,7 @@ uint64_t survey_quantile(const struct integers *values, double part) {
   const double wanted = part * (double)values->count;
   const size_t whole = (size_t)wanted,
                place = whole > 0 && (double)whole == wanted ? whole - 1 : whole;
+  assert(values->count == 0 || place < values->count);
   return values->count == 0 ? 0 : values->items[place];
 }
 

@@ -22,6 +22,7 @@
 #include "tool/image/integers.h"
 #include "tool/sizes/sizes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,6 +90,7 @@ static void divide_among(struct division *division, enum part part, const uint64
 /* The same among the functions of some records. */
 static void divide_among_records(struct division *division, enum part part, uint32_t first,
                                  uint64_t count, uint64_t bits) {
+  assert(first + count <= division->table->record_count);
   for (uint64_t i = 0; i < count; i++)
     sizes_give(division->sizes, part, division->table->records[first + i].function,
                bits / count + (i < bits % count));
@@ -109,6 +111,7 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
     divide_among_records(division, PART_DIRECTORY, leaf.index, leaf.count,
                          packed->entry_bytes * 8u);
     divide_among_records(division, PART_ADDRESSES, leaf.index, leaf.count, addresses);
+    assert(leaf.stretch + leaf.stretch_count <= packed->stretch_count);
     for (uint32_t k = 0; k < leaf.stretch_count; k++) {
       const uint32_t function = division->functions[leaf.stretch + k];
       if (function == UINT32_MAX)
@@ -125,6 +128,7 @@ static bool divide_leaves(struct division *division, struct problem *problem) {
 /* Adds that a function uses a thing of a part: the thing's number or place above the function's
  * number. */
 static void add_use(struct integers *uses, uint64_t thing, uint64_t function) {
+  assert(thing >> 32 == 0 && function >> 32 == 0);
   integers_add(uses, thing << 32 | function);
 }
 
@@ -192,6 +196,7 @@ static void divide_functions(struct division *division) {
 /* A list reaches up to the next one's start. */
 static void divide_list(struct division *division, const struct thing *list) {
   const struct packed_table *packed = division->packed;
+  assert(list->number < packed->list_count);
   const uint8_t *place = packed->list_starts + list->number * 4;
   const uint64_t start = bits_load32(place);
   const uint64_t end =

@@ -9,6 +9,7 @@
 #include "format/search.h"
 #include "format/stackmap_v3.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,7 @@ static void divide_record(struct sizes *sizes, const struct stackmap_v3_record *
   const uint64_t locations = (uint64_t)record->locations * STACKMAP_V3_LOCATION_SIZE;
   const uint64_t live_outs =
       STACKMAP_V3_LIVE_OUTS_SIZE + (uint64_t)record->live_outs * STACKMAP_V3_LIVE_OUT_SIZE;
+  assert(size >= STACKMAP_V3_RECORD_SIZE + locations + live_outs);
   give(sizes, PART_RECORDS, function, STACKMAP_V3_RECORD_SIZE);
   give(sizes, PART_LOCATIONS, function, locations);
   give(sizes, PART_LIVE_OUTS, function, live_outs);
@@ -92,6 +94,7 @@ static void sum_up(struct sizes *sizes, uint64_t size) {
     part->name = names[i];
     if (i != PART_HEADERS && i != PART_CONSTANTS)
       part->bits = i == PART_PADDING ? rest : part->owned;
+    assert(part->owned <= part->bits && part->bits <= rest);
     rest -= part->bits;
   }
 }

@@ -7,6 +7,7 @@
 #include "tool/rewrite/rewrite.h"
 #include "tool/source/positions.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
@@ -207,8 +208,10 @@ const char *survey_name(const struct survey_row *row, char text[SURVEY_NAME_SIZE
 
 uint64_t survey_rest(const struct sizes *sizes) {
   uint64_t rest = 0;
-  for (unsigned i = 0; i < sizes->part_count; i++)
+  for (unsigned i = 0; i < sizes->part_count; i++) {
+    assert(sizes->parts[i].owned <= sizes->parts[i].bits);
     rest += sizes->parts[i].bits - sizes->parts[i].owned;
+  }
   return rest;
 }
 

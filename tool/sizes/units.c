@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ static const char *keep_name(struct units *units, const char *name) {
   uint32_t number; /* from 1 on; 0: it is empty, or memory runs out */
   if (!sources_add_name(&units->numbers, name, &number) || number == 0)
     return "";
+  assert(number <= units->count + 1);
   if (number > units->count)
     (void)ARRAY_ADD(units->names, units->count, units->capacity, strdup(name));
   return units->names[number - 1];
