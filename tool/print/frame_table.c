@@ -1,6 +1,7 @@
 /* frame_table.c - see frame_table.h. */
 #include "tool/print/frame_table.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +54,7 @@ static void short_text(char text[LOCATION_TEXT_SIZE], struct stackpack_location 
     return;
   }
   const int length = snprintf(text, LOCATION_TEXT_SIZE, "%+" PRId64, location.value);
+  assert(0 < length && length < LOCATION_TEXT_SIZE);
   if (location.size != 8)
     snprintf(text + length, LOCATION_TEXT_SIZE - (size_t)length, ":%u", location.size);
 }
@@ -131,6 +133,7 @@ size_t frame_table_fit(const struct frame_table *table, size_t first, unsigned w
 }
 
 void frame_table_print_titles(const struct frame_table *table, size_t first, size_t end) {
+  assert(first < end && end <= table->count);
   for (size_t i = first; i < end; i++)
     printf(" %*s", table->columns[i].width, table->columns[i].title);
 }

@@ -3,6 +3,8 @@
 
 #include "tool/source/positions.h"
 
+#include <assert.h>
+
 bool record_source_open(struct record_source *record_source, const struct source_options *options,
                         const struct program *program, const struct names *names,
                         struct problem *problem) {
@@ -21,6 +23,7 @@ bool record_source_open(struct record_source *record_source, const struct source
 
 /* A question costs more than its answer, and many answers take a while: so their number grows. */
 static void find_planned(struct record_source *record_source, struct source_frames *frames) {
+  assert(record_source->answer_count <= record_source->address_count);
   if (record_source->answer_count == 0) {
     record_source->batch = 2 * record_source->batch + 1;
     if (record_source->batch > record_source->address_count)
@@ -41,6 +44,8 @@ void record_source_find(struct record_source *record_source, const struct record
   *frames = (struct source_frames){0};
   if (!record_source->is_wanted)
     return;
+  assert(record_source->address_count == 0 ||
+         *record_source->addresses == positions_instruction(view->table, view->record));
   if (record_source->address_count > 0)
     find_planned(record_source, frames);
   else

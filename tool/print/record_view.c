@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,9 +14,11 @@ void record_view_close(struct record_view *view) {
 
 struct stackpack_location record_view_location(const struct record_view *view,
                                                const struct intern_sequence *list, uint64_t i) {
+  assert(i < list->count);
   const uint64_t word = list->words[i];
   if (list != &view->live_outs)
     return safepoints_location(view->table, (uint32_t)word);
+  assert(word >> 24 == 0);
   return (struct stackpack_location){
       .kind = STACKPACK_REGISTER, .size = word & 0xff, .reg = (uint16_t)(word >> 8)};
 }
