@@ -6,6 +6,7 @@
 #include "tool/source/debug_unit.h"
 #include "tool/source/paths.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,11 +210,13 @@ static void read_unit(struct debug_info *info, struct debug_unit *unit) {
 /* Wants the names of an address's functions: mostly a few of a unit's. */
 static void want_names(struct debug_info *info, uint64_t address) {
   const uint32_t number = spans_find(&info->spans, address);
+  assert(number == SPANS_NONE || number < info->unit_count);
   if (number == SPANS_NONE)
     return;
   const struct debug_unit *unit = &info->units[number];
   uint32_t scope = spans_find(&unit->scope_spans, address);
   for (size_t i = 0; scope != SPANS_NONE && i < SOURCE_FRAMES_MOST; i++) {
+    assert(scope < unit->scope_count);
     struct debug_scope *one = &unit->scopes[scope];
     if (one->name == NULL)
       one->name = entry_name_at(&info->names, one->entry);
@@ -265,6 +268,7 @@ void debug_info_find(struct debug_info *info, uint64_t address, struct source_fr
   frames->folder = unit->folder;
   take_text(info, unit->folder);
   const uint32_t row = spans_find(&unit->row_spans, address);
+  assert(row == SPANS_NONE || row < unit->row_count);
   struct source_frame place = row != SPANS_NONE ? unit->rows[row] : (struct source_frame){0};
   uint32_t scope = spans_find(&unit->scope_spans, address);
   if (row != SPANS_NONE && scope == SPANS_NONE)

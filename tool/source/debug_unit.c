@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/source/line_rows.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,12 @@ static void read_rows(struct debug_unit *unit, struct line_rows rows, Dwarf_Line
   struct source_frame place;
   Dwarf_Addr address, last = 0;
   bool ends, is_inside = false;
+  assert(unit->row_count == 0);
   for (Dwarf_Signed i = 0; i < count; i++, is_inside = !ends, last = address) {
     if (!read_row(&unit->files, lines[i], line_rows_next(&rows), &address, &place, &ends) ||
         (is_inside && address < last))
       return;
+    assert(!is_inside || unit->row_count > 0);
     if (is_inside)
       spans_add(&unit->row_spans, last, address, (uint32_t)unit->row_count - 1);
     if (!ends)
@@ -106,6 +109,7 @@ static uint32_t add_scope(struct debug_unit *unit, const struct debug_context *c
                           Dwarf_Die die, uint32_t parent) {
   struct debug_scope scope = {.parent = parent};
   const uint32_t number = (uint32_t)unit->scope_count;
+  assert(parent == SPANS_NONE || parent < number); /* so that the way out ends */
   Dwarf_Off entry;
   uint64_t file;
   if (context->names->is_closed)
@@ -167,6 +171,7 @@ static void read_entry(struct debug_unit *unit, const struct debug_context *cont
 
 void debug_unit_read_scopes(struct debug_unit *unit, const struct debug_context *context,
                             Dwarf_Die die) {
+  assert(unit->scope_count == 0);
   if (context->entries != context->dwarf)
     read_files(&unit->split_files, context->entries, die, context->version);
   read_entry(unit, context, die, SPANS_NONE, 0);

@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/source/debug_entry.h"
 
+#include <assert.h>
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,7 @@ void entry_names_free(struct entry_names *names) {
 /* The name of an entry that others refer to, over so many of them. */
 static const struct entry_name *referred_name(struct entry_names *names, Dwarf_Debug dwarf,
                                               uint64_t offset, unsigned references) {
+  assert(references <= REFERENCES_MOST); /* each name in a chain has one more: so it ends */
   const uint64_t words[] = {(uintptr_t)dwarf, offset, references};
   const uint32_t before = names->referred.count;
   const uint32_t number = intern_add(&names->referred, words, sizeof words / sizeof *words);
@@ -54,6 +56,7 @@ static const struct entry_name *referred_name(struct entry_names *names, Dwarf_D
     (void)ARRAY_ADD(names->wanted, names->wanted_count, names->wanted_capacity,
                     (struct wanted_name){dwarf, offset, references, name});
   }
+  assert(names->name_count == names->referred.count && number < names->name_count);
   return names->names[number];
 }
 
@@ -102,6 +105,7 @@ static void read_wanted(struct entry_names *names, const struct wanted_name *wan
                     wanted->offset);
   if (dwarf_offdie_b(wanted->dwarf, wanted->offset, 1, &die, NULL) != DW_DLV_OK)
     return;
+  assert(wanted->name->other == NULL && wanted->name->text == NULL);
   wanted->name->other = name_of(names, wanted->dwarf, die, wanted->references);
   dwarf_dealloc_die(die);
 }

@@ -3,6 +3,7 @@
 
 #include "format/array.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ void path_normalize(char *path) {
   char *out = start, *root = start; /* root: after each "..", which can't be taken out */
   for (const char *in = start; *in != 0;) {
     const size_t length = strcspn(in, "/");
+    assert(start <= root && root <= out && out <= in);
     const bool is_up = length == 2 && in[0] == '.' && in[1] == '.';
     if (is_up && out > root) {
       do

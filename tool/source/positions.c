@@ -1,6 +1,7 @@
 /* positions.c - see positions.h. */
 #include "tool/source/positions.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct collector {
@@ -79,6 +80,7 @@ static bool add_records(const struct collector *collector) {
   for (size_t i = 0, answered; i < count && ok; i += answered) {
     answered = source_find_some(collector->source, addresses + i, count - i, &frames);
     const bool has_answers = answered > 0;
+    assert(answered <= count - i);
     answered += !has_answers;
     for (size_t k = 0; k < answered && ok; k++)
       ok = add_record(collector, &table->records[i + k], has_answers ? frames[k] : none);

@@ -8,6 +8,7 @@
 
 #include "format/array.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -82,6 +83,8 @@ static bool has_room(const struct exchange *exchange, const struct source_frames
 
 static void put_frames(struct exchange *exchange, const struct source_frames *frames) {
   struct source_frame *items = exchange->items + exchange->items_used;
+  assert(frames->count <= ITEMS_MOST - exchange->items_used &&
+         exchange->answered < exchange->count);
   exchange->items_used += frames->count;
   exchange->frames[exchange->answered++] =
       (struct source_frames){items, frames->count, put_text(exchange, frames->folder)};
