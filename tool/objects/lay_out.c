@@ -3,6 +3,7 @@
 
 #include "tool/objects/relocate.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -176,6 +177,7 @@ static void copy_sections(struct layout *layout, struct pieces *pieces) {
         continue;
       while (output->bytes.size < place->offset)
         buffer_add(&output->bytes, "", 1);
+      assert(output->bytes.size == place->offset);
       buffer_add(&output->bytes, section->bytes, (size_t)section->header.sh_size);
     }
   }
@@ -227,6 +229,8 @@ static bool relocate_by(struct layout *layout, const struct laid_object *object,
                                     address_of(layout, place), object->object.header.e_machine};
   const bool has_addend = table->header.sh_type == SHT_RELA;
   const size_t entry = (size_t)table->header.sh_entsize;
+  assert(entry > 0 && entry <= sizeof(Elf64_Rela));
+  assert(place->offset + section.size <= output->bytes.size);
   for (size_t at = 0; at < table->header.sh_size; at += entry) {
     Elf64_Rela relocation = {0};
     uint64_t symbol;
@@ -289,6 +293,7 @@ static void write_file(struct layout *layout, struct buffer *file) {
   for (unsigned i = OUT_TEXT; i < OUTPUTS; i++) {
     buffer_align(file, 16);
     outputs[i].header.sh_offset = file->size;
+    assert(i == OUT_DATA || i >= OUT_SYMBOLS || outputs[i].header.sh_size == outputs[i].bytes.size);
     if (i != OUT_DATA)
       outputs[i].header.sh_size = outputs[i].bytes.size;
     buffer_add(file, outputs[i].bytes.bytes, outputs[i].bytes.size);
@@ -301,6 +306,7 @@ static void write_file(struct layout *layout, struct buffer *file) {
   for (unsigned i = 0; i < OUTPUTS; i++)
     if (i == OUT_NONE || outputs[i].number != 0)
       buffer_add(file, &outputs[i].header, sizeof outputs[i].header);
+  assert(file->size == header.e_shoff + header.e_shnum * sizeof outputs->header);
   memcpy(file->bytes, &header, sizeof header);
   memcpy(file->bytes + sizeof header, segments, sizeof segments);
 }
@@ -314,6 +320,7 @@ static int compare_pieces(const void *a, const void *b) {
 bool lay_out(struct laid_object *objects, size_t count, struct lay_out_names names,
              struct buffer *file, struct pieces *pieces, struct problem *problem) {
   struct layout layout = {.objects = objects, .count = count};
+  assert(count > 0);
   name_outputs(&layout, names);
   bool ok = place_sections(&layout, problem);
   if (ok) {

@@ -7,6 +7,7 @@
 #include "tool/split/archive.h"
 #include "tool/split/split.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -103,6 +104,7 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
     const size_t before = objects->count;
     if (!add_object(objects, opened->program.path, member->bytes, member->size, &why))
       return problem_set(problem, "%.*s: %s", name.length, name.text, why.text);
+    assert(objects->count == before + 1);
     objects->items[before].member = strndup(name.text, (size_t)name.length);
     opened->size += archive->is_thin ? member->size : 0;
   }
