@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "tool/image/budget.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ bool archive_is(const uint8_t *bytes, size_t size) {
 
 bool archive_is_called(const struct ar_hdr *header, const char *name) {
   const size_t length = strlen(name);
+  assert(length < sizeof header->ar_name);
   return memcmp(header->ar_name, name, length) == 0 && header->ar_name[length] == ' ';
 }
 
@@ -35,6 +37,7 @@ bool archive_is_special(const struct ar_hdr *header) {
 /* A decimal number at the start of a field of a header: its length. */
 static size_t parse_digits(const char *field, size_t width, uint64_t *number) {
   size_t i = 0;
+  assert(width < 20); /* so that the number fits */
   for (*number = 0; i < width && field[i] >= '0' && field[i] <= '9'; i++)
     *number = *number * 10 + (uint64_t)(field[i] - '0');
   return i;
@@ -198,6 +201,7 @@ static bool read_member(struct archive *archive, size_t *place, struct problem *
     *place += member.size;
     *place += *place % 2 != 0 && *place < archive->size;
   }
+  assert(member.old_place < *place && *place <= archive->size);
   if (archive_is_called(member.header, "//")) {
     archive->names = member.bytes;
     archive->names_size = member.size;

@@ -22,6 +22,7 @@ static inline void buffer_add(struct buffer *buffer, const void *bytes, size_t s
 /* Adds zeros up to a multiple of `alignment`, a power of two up to 64. */
 static inline void buffer_align(struct buffer *buffer, size_t alignment) {
   static const uint8_t zeros[64];
+  assert(alignment > 0 && alignment <= sizeof zeros && (alignment & (alignment - 1)) == 0);
   buffer_add(buffer, zeros, -buffer->size & (alignment - 1));
 }
 

@@ -4,6 +4,7 @@
 #include "format/search.h"
 #include "tool/image/load.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- The sections, and the references to them ---- */
@@ -37,6 +38,7 @@ static bool take_places(struct map_section *section, const struct object *object
   const size_t count = (size_t)(table->header.sh_size / sizeof(Elf64_Rela));
   if (table->header.sh_type != SHT_RELA || section->relocations != 0)
     return problem_set(problem, "section %u has relocations of an unknown kind", section->number);
+  assert(table->header.sh_entsize == sizeof(Elf64_Rela));
   section->relocations = number;
   section->place_count = count;
   section->places = malloc((count + 1) * sizeof *section->places);
@@ -61,6 +63,7 @@ static void note_references(struct maps *maps, const struct object *object, uint
   const struct object_section *table = &object->sections[number];
   for (size_t at = 0; at < table->header.sh_size; at += (size_t)table->header.sh_entsize) {
     Elf64_Rel relocation;
+    assert(table->header.sh_entsize >= sizeof relocation);
     memcpy(&relocation, table->bytes + at, sizeof relocation);
     struct map_section *section = section_of(maps, object, ELF64_R_SYM(relocation.r_info));
     if (section == NULL)
@@ -196,6 +199,7 @@ static void judge_sections(struct maps *maps, const struct object *object) {
 
 bool maps_read(struct maps *maps, const struct object *object, struct problem *problem) {
   *maps = (struct maps){0};
+  assert(object->count == object->file_count); /* no section was added yet */
   if (!find_sections(maps, object, problem))
     return false;
   for (uint32_t i = 1; i < object->count; i++) {

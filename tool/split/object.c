@@ -3,6 +3,8 @@
 
 #include "tool/image/budget.h"
 
+#include <assert.h>
+
 /* ---- Opening: all checks that the other steps rely on ---- */
 
 static bool read_header(struct object *object, const uint8_t *bytes, size_t size,
@@ -195,12 +197,15 @@ void object_close(struct object *object) {
 /* ---- Looking ---- */
 
 const char *object_name(const struct object *object, uint32_t section) {
+  assert(section < object->count &&
+         object->sections[section].header.sh_name < object->sections[object->names].header.sh_size);
   return (const char *)object->sections[object->names].bytes +
          object->sections[section].header.sh_name;
 }
 
 Elf64_Sym object_symbol(const struct object *object, uint32_t number) {
   Elf64_Sym symbol;
+  assert(number < object->symbol_count);
   memcpy(&symbol, object->sections[object->symbols].bytes + (size_t)number * sizeof symbol,
          sizeof symbol);
   return symbol;
@@ -222,6 +227,7 @@ uint32_t object_symbol_section(const struct object *object, uint32_t number) {
 struct buffer object_take(struct object *object, uint32_t number) {
   struct object_section *section = &object->sections[number];
   struct buffer bytes = section->owned;
+  assert(section->bytes != NULL || section->header.sh_size == 0);
   if (bytes.bytes == NULL)
     buffer_add(&bytes, section->bytes, (size_t)section->header.sh_size);
   section->owned = (struct buffer){0};
@@ -230,6 +236,7 @@ struct buffer object_take(struct object *object, uint32_t number) {
 
 void object_replace(struct object *object, uint32_t number, struct buffer bytes) {
   struct object_section *section = &object->sections[number];
+  assert(bytes.bytes == NULL || bytes.bytes != section->owned.bytes);
   free(section->owned.bytes);
   section->owned = bytes;
   section->bytes = bytes.bytes;
@@ -249,6 +256,8 @@ uint32_t object_add_symbol(struct object *object, uint32_t section, uint64_t val
                            unsigned char type) {
   const uint32_t number = (uint32_t)(object->added.size / sizeof(Elf64_Sym));
   const bool fits = section < SHN_LORESERVE;
+  assert(section < object->count && number < OBJECT_NEW_SYMBOL);
+  assert(number == object->added_sections.size / sizeof section);
   const Elf64_Sym symbol = {.st_name = name,
                             .st_info = ELF64_ST_INFO(STB_LOCAL, type),
                             .st_shndx = fits ? (uint16_t)section : SHN_XINDEX,
@@ -268,6 +277,8 @@ static void append(struct object *object, uint32_t number, const void *bytes, si
 }
 
 void object_add_to_group(struct object *object, uint32_t group, uint32_t section) {
+  assert(object->sections[group].header.sh_type == SHT_GROUP);
+  assert(object->sections[section].group == 0);
   object->sections[section].header.sh_flags |= SHF_GROUP;
   object->sections[section].group = group;
   append(object, group, &section, sizeof section);

@@ -1,6 +1,8 @@
 /* object_write.c - see object.h: gives symbols their new numbers, and lays the file out. */
 #include "tool/split/object.h"
 
+#include <assert.h>
+
 enum { ALIGNMENT_MAX = 64 }; /* in the file, unless a section needs more */
 
 static uint32_t added_count(const struct object *object) {
@@ -8,6 +10,8 @@ static uint32_t added_count(const struct object *object) {
 }
 
 static uint32_t new_number(const struct object *object, uint32_t old) {
+  assert((old & OBJECT_NEW_SYMBOL) != 0 ? (old ^ OBJECT_NEW_SYMBOL) < added_count(object)
+                                        : old < object->symbol_count);
   if ((old & OBJECT_NEW_SYMBOL) != 0)
     return object->first_global + (old & ~(uint32_t)OBJECT_NEW_SYMBOL);
   return old < object->first_global ? old : old + added_count(object);
@@ -17,6 +21,7 @@ static uint32_t new_number(const struct object *object, uint32_t old) {
 static void renumber_relocations(struct object *object, uint32_t number) {
   const size_t entry_size = (size_t)object->sections[number].header.sh_entsize;
   struct buffer all = object_take(object, number);
+  assert(entry_size >= sizeof(Elf64_Rel) && all.size % entry_size == 0);
   for (size_t at = 0; at < all.size; at += entry_size) {
     Elf64_Rel relocation;
     memcpy(&relocation, all.bytes + at, sizeof relocation);
@@ -66,6 +71,8 @@ static void insert(struct object *object, uint32_t number, size_t entry_size,
   const uint8_t *old = object->sections[number].bytes;
   const size_t locals = object->first_global * entry_size;
   struct buffer all = {0};
+  assert(object->sections[number].header.sh_size == object->symbol_count * entry_size);
+  assert(added->size == added_count(object) * entry_size);
   buffer_add(&all, old, locals);
   buffer_add(&all, added->bytes, added->size);
   buffer_add(&all, old + locals, object->symbol_count * entry_size - locals);
@@ -119,6 +126,7 @@ static void put_headers(struct object *object, struct buffer *file) {
 }
 
 bool object_write(struct object *object, struct buffer *file, struct problem *problem) {
+  assert(file->size == 0);
   if (!renumber(object, problem))
     return false;
   insert_symbols(object);

@@ -12,6 +12,7 @@
 #include "format/search.h"
 #include "tool/split/archive.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ static bool split_member(const struct archive *archive, struct member *member, s
   sum->sections += split.sections;
   sum->is_uncompiled |= split.is_uncompiled;
   sum->is_fat |= split.is_fat;
+  assert(member->owned == NULL);
   if (split.file.bytes != NULL) {
     member->bytes = member->owned = split.file.bytes;
     member->size = split.file.size;
@@ -102,6 +104,7 @@ static bool write_archive(struct archive *archive, struct split *split, struct p
     struct member *member = &archive->members[i];
     struct ar_hdr header;
     member->new_place = file.size;
+    assert(member->new_place % 2 == 0);
     ok = new_header(archive, member, &header) ||
          problem_set(problem, "a member of the archive would be too large");
     buffer_add(&file, &header, sizeof header);

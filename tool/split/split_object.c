@@ -24,6 +24,7 @@
 #include "format/intern.h"
 #include "format/owned.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 /* The functions of one section of code. */
@@ -103,6 +104,7 @@ static void copy_records(const struct map_function *function, struct intern *con
       if (reader.bytes[at] != STACKPACK_LARGE_CONSTANT)
         continue;
       const size_t old = bits_load32(reader.bytes + at + 8);
+      assert(old < reader.constants); /* maps_read has read each location */
       const uint64_t value = bits_load64(reader.bytes + reader.constants_position + old * 8);
       const uint32_t number = intern_add(constants, &value, 1);
       memcpy(records->bytes + start + (at - function->begin) + 8, &number, sizeof number);
@@ -175,6 +177,7 @@ static void write_map(struct splitter *splitter, const struct part *part, struct
   }
   buffer_add(map, constants.words, constants_size);
   buffer_add(map, records.bytes, records.size);
+  assert(map->size == place);
   intern_free(&constants);
   free(records.bytes);
 }
@@ -190,6 +193,7 @@ static void empty_old_sections(struct splitter *splitter) {
     Elf64_Shdr *header = &splitter->object.sections[section->number].header;
     if (section->is_split)
       continue;
+    assert(section->relocations != 0); /* it has functions */
     header->sh_flags &= ~(Elf64_Xword)(SHF_GNU_RETAIN | SHF_LINK_ORDER);
     header->sh_flags |= SHF_WRITE;
     header->sh_link = 0;
@@ -222,6 +226,7 @@ static void split_part(struct splitter *splitter, const struct part *part) {
   struct object *object = &splitter->object;
   const uint32_t text = part->functions[0].text;
   struct buffer map = {0}, relocations = {0};
+  assert(splitter->holds[text] == 0);
   const struct map_section *old = &splitter->maps.sections[part->functions[0].section];
   const struct object_section *old_section = &object->sections[old->number];
   const uint32_t group = object->sections[text].group;
@@ -250,6 +255,7 @@ static bool is_stale(const struct splitter *splitter, const Elf64_Rela *relocati
 static void hold_by(struct splitter *splitter, uint32_t table) {
   struct object *object = &splitter->object;
   const struct object_section *old = &object->sections[table];
+  assert(old->header.sh_info < object->file_count);
   uint32_t *hold = &splitter->holds[old->header.sh_info];
   const Elf64_Rela holding = {.r_info =
                                   ELF64_R_INFO((uint64_t)*hold, object->machine->relocations.none)};
