@@ -16,6 +16,7 @@
 #include "tool/ld/scripts.h"
 #include "tool/split/split.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -167,7 +168,9 @@ static bool take_known(const struct inputs *inputs, char *path, struct words *wo
 static bool write_input(struct inputs *inputs, const char *path, const struct split *split,
                         struct words *words, size_t i, struct problem *problem) {
   char copy[2 * PATH_MAX];
+  assert(inputs->names.count > 0);
   const int folder = snprintf(copy, sizeof copy, "%s/%zu", inputs->folder, inputs->names.count - 1);
+  assert(0 < folder && (size_t)folder < sizeof copy); /* mkdtemp takes paths up to PATH_MAX */
   bool ok = mkdir(copy, 0700) == 0;
   snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", basename(path));
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
@@ -198,6 +201,7 @@ static void remove_folder(void) {
 
 static bool make_folder(struct inputs *inputs, struct problem *problem) {
   const char *parent = getenv("TMPDIR");
+  assert(inputs->folder == NULL && folder_to_remove == NULL);
   char *folder;
   if (asprintf(&folder, "%s/stackpack-ld-XXXXXX",
                parent == NULL || *parent == 0 ? "/tmp" : parent) < 0)

@@ -3,6 +3,7 @@
 
 #include "tool/ld/arguments.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 /* The folder that a word, or the next one, names for -l; NULL: none. */
 static const char *search_folder(const struct words *words, size_t i) {
+  assert(i < words->count); /* so that there is another one, or a NULL */
   const char *folder = arguments_value(words->items[i], "library-path");
   if (folder == NULL)
     folder = arguments_after(words->items[i], "-L");

@@ -3,9 +3,11 @@
 
 #include "format/array.h"
 
+#include <assert.h>
 #include <string.h>
 
 void words_add(struct words *words, const char *text) {
+  assert(words->items == NULL || words->items[words->count] == NULL);
   array_make_room((void **)&words->items, &words->capacity, words->count + 2, sizeof *words->items);
   words->items[words->count++] = strdup(text);
   words->items[words->count] = NULL;
