@@ -12,6 +12,7 @@
 #include "tool/print/selection.h"
 #include "tool/source/positions.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -180,6 +181,7 @@ static void print_group(struct dump *dump) {
   record_text_frame(&dump->text, head, 4);
   for (size_t first = 0, end; first == 0 || first < dump->frame.count; first = end) {
     end = frame_table_fit(&dump->frame, first, width);
+    assert(first < end || dump->frame.count == 0);
     print_part(dump, first, end);
     if (end == 0)
       break;
@@ -267,6 +269,7 @@ static bool print_records(struct dump *dump, const struct dump_options *options,
     dump_json(dump);
   else
     dump_text(dump);
+  assert(dump->source.address_count == 0 || ferror(stdout)); /* each record was printed once */
   if (options->selection.count == 0)
     dump_global_roots(dump, json);
   return ok && source_check(dump->source.source, problem);

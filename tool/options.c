@@ -7,6 +7,7 @@
  */
 #include "tool/commands.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@ enum { LETTERS_MOST = 32 };
 /* How many letters must change to make one word of the other (Levenshtein's distance). */
 static unsigned distance(const char *a, const char *b) {
   unsigned row[LETTERS_MOST + 1];
+  assert(strlen(b) <= LETTERS_MOST);
   for (unsigned k = 0; k <= strlen(b); k++)
     row[k] = k;
   for (; *a != 0; a++) {
@@ -85,6 +87,7 @@ static bool take_word(const struct command_option *option, const char *value,
   const char *word = option->words;
   for (unsigned number = 0;; number++) {
     const size_t length = strcspn(word, "|");
+    assert(strlen(listed) + length + sizeof " or " <= sizeof listed);
     if (strlen(value) == length && memcmp(value, word, length) == 0) {
       *option->word = number;
       return true;
@@ -98,6 +101,9 @@ static bool take_word(const struct command_option *option, const char *value,
 }
 
 static bool take(const struct command_option *option, const char *value, struct problem *problem) {
+  assert((option->flag != NULL) + (option->text != NULL) + (option->words != NULL) +
+             (option->take != NULL) ==
+         1);
   if (option->words != NULL)
     return take_word(option, value, problem);
   if (option->take != NULL)
@@ -131,6 +137,7 @@ static struct getopt_tables tables_of(const struct command_option *options) {
     if (value == required_argument)
       *letter++ = ':';
   }
+  assert(options[count].name == NULL); /* all have room */
   tables.options[count] = (struct option){"help", no_argument, NULL, 'h'};
   return tables;
 }

@@ -25,6 +25,7 @@
 #include "tool/rewrite/rewrite.h"
 #include "tool/source/positions.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -108,6 +109,7 @@ static bool leave_alone(struct packing *packing, const char *why, struct problem
       packing->options->output, packing->path,        false,
       packing->image->bytes,    packing->image->size, &packing->image->file.status};
   const struct summary summary = {.path = packing->path, .why = why};
+  assert(packing->result == NULL); /* so that the image has its bytes yet */
   packing->is_done = true;
   if (!say(packing, &summary, problem))
     return false;
@@ -222,6 +224,7 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr, encoded_for;
+  assert(loaded->kind == LOAD_RAW && loaded->raw_count == 1 && packing->table == NULL);
   begin_step(packing, "packing");
   do {
     free(packing->table);
@@ -237,6 +240,7 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
       return false;
     address = packing->plan.note_address;
   } while (address != encoded_for);
+  assert(packing->plan.packed_size == PACKED_NOTE_SIZE + packing->table_size);
   return true;
 }
 

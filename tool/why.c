@@ -16,6 +16,7 @@
 #include "tool/print/selection.h"
 #include "tool/source/positions.h"
 
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,6 +154,7 @@ static void walk_chain(const struct why *why, const struct call *call, enum cert
   const bool *goals = certainty == BY_NAMELESS ? why->analysis->is_goal : why->analysis->is_entry;
   for (uint32_t next; !goals[node]; node = next) {
     next = analysis_next(why->analysis, certainty, node);
+    assert(next < graph_nodes(why->graph)); /* a call that reaches a goal has a way there */
     why->known->steps += STEPS_A_LINE;
     take(why, node, call_to(why, certainty, node, next), next, chain);
   }
