@@ -159,6 +159,11 @@ TEST(the_stack) {
   /* push %rax; pop %rax */
   check_stack(decode(BYTES(0x50)), STACK(TOP(0, 8), .growth = 8));
   check_stack(decode(BYTES(0x58)), STACK(TOP(-8, 8), .growth = -8, .is_read = true));
+  /* push 8(%rsp); push 0x7fffffff(%rsp): at a distance that has no number afterwards */
+  check_stack(decode(BYTES(0xff, 0x74, 0x24, 0x08)),
+              STACK(TOP(16, 8), .growth = 8, .is_read = true));
+  check_stack(decode(BYTES(0xff, 0xb4, 0x24, 0xff, 0xff, 0xff, 0x7f)),
+              STACK(TOP(0, 8), .growth = 8));
   check_stack(decode(BYTES(0x48, 0x83, 0xec, 0x18)), STACK(.growth = 24));  /* sub $24, %rsp */
   check_stack(decode(BYTES(0x48, 0x83, 0xc4, 0x18)), STACK(.growth = -24)); /* add $24, %rsp */
   check_stack(decode(BYTES(0x48, 0x8d, 0x64, 0x24, 0x08)),

@@ -271,12 +271,14 @@ static void set_read(const struct operation *operation, struct code_stack *stack
     set_memory(stack, base, offset, WORD, true);
 }
 
-/* One that is pushed: the stack pointer is lower afterwards. */
+/* One that is pushed: the stack pointer is lower afterwards. (2 GB above it, there is no word that
+ * is followed.) */
 static void set_push(const struct operation *operation, struct code_stack *stack) {
   const enum code_stack_base base = memory_base(operation);
   const int32_t offset = distance_of(operation);
   stack->growth = WORD;
-  if (base == CODE_NO_BASE || (base == CODE_FRAME_POINTER && offset == 0))
+  if (base == CODE_NO_BASE || offset > INT32_MAX - WORD ||
+      (base == CODE_FRAME_POINTER && offset == 0))
     set_memory(stack, CODE_STACK_POINTER, 0, WORD, false);
   else
     set_memory(stack, base, base == CODE_STACK_POINTER ? offset + WORD : offset, WORD, true);
