@@ -27,7 +27,7 @@ static inline void waiting_swap(struct waiting *waiting, size_t a, size_t b) {
   waiting->items[b] = item;
 }
 
-/* The caller adds each number once. */
+/* A number that is added again is taken again. */
 static inline void waiting_add(struct waiting *waiting, uint32_t number) {
   (void)ARRAY_ADD(waiting->items, waiting->count, waiting->capacity, number);
   for (size_t i = waiting->count - 1; i > 0 && waiting->items[i] < waiting->items[(i - 1) / 2];
