@@ -4,6 +4,7 @@
 #include "format/array.h"
 #include "format/search.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 void spans_add(struct spans *spans, uint64_t start, uint64_t end, uint32_t item) {
@@ -30,6 +31,7 @@ struct cutter {
 
 /* Adds the pieces up to a place. Spans that have ended are passed over once. */
 static void cut_up_to(struct cutter *cutter, uint64_t place) {
+  assert(cutter->place <= place); /* so that the pieces ascend */
   while (cutter->open_count > 0 && cutter->place < place) {
     const struct span last = cutter->open[cutter->open_count - 1];
     const uint64_t end = last.end < place ? last.end : place;
