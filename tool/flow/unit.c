@@ -105,6 +105,8 @@ static void decode(struct unit *unit, const struct unit_range *range, uint64_t a
 void unit_cover(struct unit *unit, uint64_t address, const uint8_t *bytes, uint64_t size) {
   const struct unit_range range = {address, size, bytes, unit->at_count};
   assert(unit->range_count == 0 || unit->ranges[unit->range_count - 1].start < address);
+  assert(unit->range_count == 0 || unit->ranges[unit->range_count - 1].size <=
+                                       address - unit->ranges[unit->range_count - 1].start);
   assert(size < SIZE_LIMIT && unit->at_count + size < SIZE_LIMIT && size <= UINT64_MAX - address);
   array_make_room((void **)&unit->step_at, &unit->at_capacity, unit->at_count + size,
                   sizeof *unit->step_at);
