@@ -10,6 +10,7 @@ set_byte version 6 7
 cp app core && set_field core "file type" 4
 cp app machine && set_field machine "file machine" 258 # LoongArch
 cp app.o object
+compile list split -function-sections && "$stackpack" split --quiet split
 while read -r file reason; do
   cp "$file" before
   expect_refusal "$file: .*($reason)" "$stackpack" pack "$file"
@@ -21,7 +22,8 @@ data endian
 version version
 core core|executable|linked
 machine machine|x86|architecture
-object object|relocatable|executable|linked
+object an object file: link it first
+split an object file: link it first
 END
 
 # Files for other machines, not only with other bytes in the header.
