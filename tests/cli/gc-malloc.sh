@@ -70,7 +70,7 @@ printf 'malloc libc\n' >policy
 check "" --policy=policy
 link_with lld app managed.o native.o ./liballocates.so
 check "opens sorts"
-expect_refusal "malloc is libc's, or nothing is to be said of it; not 'jemalloc'" "$stackpack" pack --malloc=jemalloc app
+expect_refusal "malloc is libc or left out, not 'jemalloc'" "$stackpack" pack --malloc=jemalloc app
 printf 'malloc\n' >policy
 expect_refusal 'policy: line 1: no pattern' "$stackpack" pack --policy=policy app
 

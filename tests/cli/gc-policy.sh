@@ -56,7 +56,7 @@ done
 
 # Files of other content than a policy.
 printf 'gc-entry collect\nnever by_chain\n' >broken
-expect_refusal "broken: line 2: neither gc-entry nor no-gc, but 'never'" "$stackpack" pack --always --policy=broken app
+expect_refusal "broken: line 2: neither gc-entry, no-gc, malloc nor complete, but 'never'" "$stackpack" pack --always --policy=broken app
 printf 'gc-entry\n' >broken
 expect_refusal 'broken: line 1: no pattern' "$stackpack" pack --always --policy=broken app
 printf 'gc-entry collect\n\0no-gc by_chain\n' >broken

@@ -37,8 +37,7 @@ bool policy_add_leaf(void *policy, const char *pattern, struct problem *problem)
 bool policy_take_malloc(void *policy, const char *library, struct problem *problem) {
   ((struct policy *)policy)->has_libc_malloc = true;
   return strcmp(library, "libc") == 0 ||
-         problem_set(problem, "malloc is libc's, or nothing is to be said of it; not '%s'",
-                     library);
+         problem_set(problem, "malloc is libc or left out, not '%s'", library);
 }
 
 /* ---- Files ---- */
@@ -92,7 +91,8 @@ static bool take_line(struct policy *policy, char *line, unsigned number, struct
   }
   const struct line_kind *kind = find_kind(word);
   if (kind == NULL)
-    return problem_set(problem, "line %u: neither gc-entry nor no-gc, but '%s'", number, word);
+    return problem_set(problem, "line %u: neither gc-entry, no-gc, malloc nor complete, but '%s'",
+                       number, word);
   const char *value = next_word(&line);
   if (value == NULL)
     return problem_set(problem, "line %u: no pattern", number);

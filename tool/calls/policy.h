@@ -2,8 +2,7 @@
  * collect.
  *
  * A policy is a list of patterns for the names of functions, as the shell's for files: from the
- * command line, from files with a pattern a line, and from policy files, whose lines give the kind
- * of each pattern:
+ * command line, and from policy files, whose lines give the kind of each pattern:
  *
  *     # a thread may be in these when a collection happens
  *     gc-entry  heap_allocate_slow
@@ -18,9 +17,7 @@
 #include "tool/calls/patterns.h"
 #include "tool/image/problem.h"
 
-#include <getopt.h>
 #include <stddef.h>
-#include <stdint.h>
 
 enum policy_kind { POLICY_GC_ENTRY, POLICY_NO_GC };
 
