@@ -17,7 +17,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "Usage: stackpack dump [OPTION]... FILE\n"
@@ -120,19 +119,12 @@ static void print_pairs(const struct dump *dump, const struct record_view *view)
   putchar('\n');
 }
 
-/* Whether a record has the frame of another one, as its function's records mostly have. */
-static bool has_frame_of(const struct record_view *view, const struct record_view *other) {
-  const struct frame_facts *x = &view->frame, *y = &other->frame;
-  return x->cfa_register == y->cfa_register && x->cfa_offset == y->cfa_offset &&
-         x->saved == y->saved && memcmp(x->offsets, y->offsets, sizeof x->offsets) == 0;
-}
-
 /* Prints the lines below a record's row. */
 static void print_below(struct dump *dump, const struct record_view *view) {
   struct source_frames frames;
   record_source_find(&dump->source, view, &frames);
   print_pairs(dump, view);
-  if (!has_frame_of(view, &dump->head))
+  if (view->record->frame != dump->head.record->frame)
     record_text_frame(&dump->text, view, 6);
   record_text_lists(&dump->text, view, 6);
   record_text_frames(&dump->text, &frames, 6);

@@ -19,6 +19,22 @@ ADDRESS without_base, a frame of 24 bytes, 1 record
 END
 diff expected drawn || fail "other frames"
 
+# A record's frame is below it where it differs from the first record's, if only in lost registers.
+cat >twice.ll <<'LL'
+declare void @collect()
+define i64 @run(i64 %n) uwtable gc "statepoint-example" {
+  call void @collect()
+  call void @collect()
+  ret i64 0
+}
+LL
+compile ./twice.ll twice.s -filetype=asm
+awk '/call/ && ++calls == 2 { print ".cfi_undefined %rbx" } 1' twice.s >lost.s
+"$LLVM/bin/clang" -c lost.s
+link_with lld lost main.o lost.o
+expect_status 0 "$stackpack" dump lost
+(($(grep -c 'rip-8; lost: rbx$' out) == 1)) || { cat out >&2; fail "the second record's lost register is missing"; }
+
 # Each reference of the JSON dump has a cell in its column: a wide function, in one table.
 {
   echo 'declare void @collect()'
