@@ -2,7 +2,7 @@
  *
  * A frontend has more facts about a pointer than machine code: the function's type in the language,
  * or the field that the pointer comes from. It numbers these freely, and gives an indirect call's
- * statepoint the number as its ID. The section `.stackpack.types`, which isn't loaded, lists the
+ * statepoint the number as its ID. The section `.stackpack.types`, loaded or not, lists the
  * functions that a pointer of each type may point to. It has pairs of 64-bit words, in the file's
  * byte order:
  *

@@ -1,4 +1,5 @@
-/* style.h - colours for people: only at a terminal, unless NO_COLOR is set (no-color.org). */
+/* style.h - colours for people: only at a terminal, unless it is dumb or NO_COLOR has a value
+ * (no-color.org). */
 #ifndef STACKPACK_STYLE_H
 #define STACKPACK_STYLE_H
 
