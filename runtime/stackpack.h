@@ -160,10 +160,11 @@ uint64_t stackpack_record_function(const struct stackpack_record *record);
  * this moves *record to the next one at the same address, or returns false and leaves it. */
 bool stackpack_record_next(struct stackpack_record *record);
 
-/* The unwind tables' facts about the frame that waits at a record. The canonical frame address
- * (CFA), the caller's stack pointer, is a register's value plus an offset. Of the caller's
- * registers, some are saved at an offset from the CFA, a few may be lost, and the others still have
- * their values if the function preserves them. Masks have bit n for register n. */
+/* Facts about the frame that waits at a record: the unwind tables', or those that `pack` has found
+ * in the code. The canonical frame address (CFA), the caller's stack pointer, is a register's value
+ * plus an offset. Of the caller's registers, some are saved at an offset from the CFA, a few may be
+ * lost, and the others still have their values if the function preserves them. Masks have bit n for
+ * register n. */
 struct stackpack_frame_facts {
   bool is_known; /* else record.frame_size is LLVM's, unchecked, and the other members are unused */
   bool is_signed;          /* AArch64: the return address is, where it is saved */

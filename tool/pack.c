@@ -2,7 +2,7 @@
  *
  * A file goes through the passes that pack_image lists, in that order. Each takes the results of
  * those before it from struct packing, and adds its own; the work itself is in the file that is
- * named there. The file is opened before the first pass, and the new one is written by the last:
+ * named there. The file is opened before the first pass, and the new one is written by write_files:
  * until then the disk is unchanged.
  */
 #include "tool/commands.h"

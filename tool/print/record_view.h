@@ -16,7 +16,7 @@ struct record_view {
   const struct piece *piece; /* of an object: that of the function; else NULL */
   bool is_statepoint;
   bool knows_frame;          /* else `frame` is meaningless */
-  struct frame_facts frame;  /* from unwind tables */
+  struct frame_facts frame;  /* from unwind tables or the code */
   struct record_pair *pairs; /* by the place of the reference; owned */
   size_t pair_count, pair_capacity;
   struct intern_sequence deopt, allocas, locations, live_outs; /* the table's: lists */
