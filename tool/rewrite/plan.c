@@ -1,6 +1,6 @@
 /* plan.c - decides where everything goes: see rewrite.c for the picture.
  *
- * One to five more program headers must follow the old ones. Room for them comes, in this order,
+ * One to six more program headers must follow the old ones. Room for them comes, in this order,
  * from bytes that are free there; from a page in front of a non-PIE executable; or from the
  * sections after the headers, if these can move (moves.c). They move into bytes that packing frees:
  * the rest of the raw section. Where that is too small, as in tiny programs, the file gets a
