@@ -3,10 +3,14 @@
  * A stack is a row of pending calls. Two numbers identify a frame: the address at which its
  * function goes on (the key of its record), and its stack pointer then (the base of its slots'
  * addresses). Both belong to the caller's side of a call, so the callee's prologue has no effect on
- * them; and one step computes the caller's two numbers from a frame's:
+ * them; and one step computes the caller's two numbers from a frame's.
  *
- *   walk_step.c    by the table's facts about the frame; past native ones, by frame pointer or
- *                  unwind tables
+ * A managed frame is passed here, by the table's facts (format/frames.h): its end, where the
+ * caller's stack pointer will be, and the saved places of the return address and the caller's
+ * registers. These are exact: pushed arguments count, and the end of a frame of variable size is
+ * relative to the register that the function keeps for it. The rest is elsewhere:
+ *
+ *   walk_step.c    steps past native frames, and past managed ones without facts
  *   walk_root.c    the locations in the frame's record, as addresses
  *   walk_update.c  new values for the roots there
  *

@@ -1,15 +1,10 @@
-/* walk_step.c - from a frame to its caller's.
+/* walk_step.c - from a frame to its caller's, where the table has no facts (walk.c has the others).
  *
- * A managed frame is passed by the table's facts (format/frames.h): its end, where the caller's
- * stack pointer will be, and the saved places of the return address and the caller's registers.
- * These are exact: pushed arguments count, and the end of a frame of variable size is relative to
- * the register that the function keeps for it.
- *
- * Where the program has no unwind tables, the table has only LLVM's frame size. The function moves
- * the stack pointer once, in its prologue, and at every call it is that much below the return
- * address, unless arguments are pushed for the call. Then some other word is taken for the return
- * address, and mostly looks like one in native code. So from there on the walk is unsure, and a
- * native frame doesn't end it well. The places of the callee-saved registers are unknown, too.
+ * Of a managed frame the table then has LLVM's size alone. The function moves the stack pointer
+ * once, in its prologue, and at every call it is that much below the return address, unless
+ * arguments are pushed for the call. Then some other word is taken for the return address, and
+ * mostly looks like one in native code. So from there on the walk is unsure, and a native frame
+ * doesn't end it well. The places of the callee-saved registers are unknown, too.
  *
  * A function of unknown frame size (it allocates on the stack by a variable amount, or realigns it)
  * keeps a frame pointer (X86FrameLowering::hasFPImpl).
