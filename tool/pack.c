@@ -132,10 +132,12 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
 }
 
 /* A program that only has signs of stack maps has most likely lost them in the link: one section of
- * them refers to all functions, and is itself unreferenced. */
+ * them refers to all functions, and is itself unreferenced. (If they are there, --section names
+ * another one.) */
 static bool refuse_none(const struct packing *packing, struct problem *problem) {
   struct problem none = {0};
-  const char *sign = raw_names_lost(packing->image);
+  const bool are_there = image_section(packing->image, RAW_SECTION) != NULL;
+  const char *sign = are_there ? NULL : raw_names_lost(packing->image);
   load_none(packing->image, &packing->options->load, &none);
   return sign == NULL
              ? problem_set(problem, "%s", none.text)

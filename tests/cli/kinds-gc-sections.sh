@@ -38,6 +38,8 @@ for linker in lld bfd; do
   expect_refusal 'asking: no stack maps: no section .llvm_stackmaps; its collector asks for some: --gc-sections discards them, unless stackpack-ld links$' \
     "$stackpack" pack asking
 done
+link_with lld asking asks.c asked.o -Wl,--unresolved-symbols=ignore-all -I"$TOP/runtime" "${flags[@]}" "$BUILD/libstackpack.a"
+expect_refusal 'asking: no stack maps: no section .maps$' "$stackpack" pack --section=.maps asking
 
 # Other signs: a list of IDs, LLVM's poll, a reference that may stay undefined.
 lost() { # SOURCE WORDS
