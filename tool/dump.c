@@ -313,7 +313,8 @@ static bool take_width(void *context, const char *text, struct problem *problem)
   uint64_t width;
   options->has_width = address_parse(text, &width) && width <= UINT16_MAX;
   options->width = (unsigned)width;
-  return options->has_width || problem_set(problem, "--width takes a number, not '%s'", text);
+  return options->has_width ||
+         problem_set(problem, "--width is a number up to %d, not '%s'", UINT16_MAX, text);
 }
 
 int command_dump(int argc, char **argv) {

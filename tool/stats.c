@@ -127,7 +127,7 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
   options->top = (uint32_t)value;
   options->has_top = true;
   return (*text >= '0' && *text <= '9' && *end == 0 && value <= UINT32_MAX) ||
-         problem_set(problem, "--top takes a number, not '%s'", text);
+         problem_set(problem, "--top is a number up to %u, not '%s'", UINT32_MAX, text);
 }
 
 /* arguments[0..count) are the files; the options were before them. */

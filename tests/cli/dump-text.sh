@@ -24,4 +24,6 @@ expect_status 0 "$stackpack" dump --width=0 pairs
 expect_same any.txt out
 expect_status 0 "$stackpack" dump --width=30 pairs
 [[ $(grep -c . out) -gt $(grep -c . any.txt) ]] || fail "no second table"
-expect_refusal "--width takes a number, not .x." "$stackpack" dump --width=x app
+for width in x 65536; do
+  expect_refusal "--width is a number up to 65535, not .$width." "$stackpack" dump --width=$width app
+done
