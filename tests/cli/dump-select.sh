@@ -100,3 +100,4 @@ expect_status 0 "$stackpack" dump --format=json --address="$((first + 1))-$secon
 [[ $(wc -l <out) == 1 ]] || fail "$(wc -l <out) records"
 expect_refusal 'app: no record at 16, ' "$stackpack" dump --address=16 app
 expect_refusal 'app: no record in 0x1-0x20, ' "$stackpack" dump --address=0x1-0x20 app
+expect_refusal "'plain' is no address .*, and no place in an object, as FUNCTION.0x12" "$stackpack" dump --address=plain app

@@ -49,7 +49,9 @@ bool selection_add_address(void *selection, const char *word, struct problem *pr
     ok = load_take_number(&at, &item.last) && item.first <= item.last;
   }
   if (!ok || *at != 0)
-    return problem_set(problem, "'%s' is no address, and no range START-END (hexadecimal with 0x)",
+    return problem_set(problem,
+                       "'%s' is no address (hexadecimal with 0x), no range START-END, and no "
+                       "place in an object, as FUNCTION+0x12",
                        word);
   return ARRAY_ADD(items->items, items->count, items->capacity, item);
 }
