@@ -44,7 +44,7 @@ struct stackpack_check {
 };
 
 /* Walks by both and compares: false for a difference. The stack stays unchanged. *check is all the
- * memory needed, about 10 KB; it may be static. */
+ * memory needed, less than 4 KB; it may be static. */
 bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack_walker *first,
                            const struct stackpack_walker *second, struct stackpack_stack stack,
                            const struct stackpack_context *context);
