@@ -115,10 +115,8 @@ static int drop_and_compare(struct program *raw, const struct program *packed,
   const bool ok = drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL,
                                  &drop, problem) &&
                   compare(raw, packed, &drop, &options->maps, &differences, problem);
-  if (ok && options->format == FORMAT_JSON)
-    print_json(raw, packed, &drop, &differences);
-  else if (ok && (!options->quiet || differences.count > 0))
-    print_text(raw, packed, &drop, &differences);
+  if (ok && (!options->quiet || differences.count > 0))
+    (options->format == FORMAT_JSON ? print_json : print_text)(raw, packed, &drop, &differences);
   drop_close(&drop);
   return !ok ? EXIT_UNUSABLE : differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }

@@ -30,5 +30,7 @@ expect_status 2 "$stackpack" verify app packed packed
 
 expect_status 0 "$stackpack" verify --format=json app packed
 python3 -c 'import json; one = json.load(open("out")); assert one["agree"] and one["records"] > 0 and one["first"] is None' || fail "$(<out)"
-expect_status 1 "$stackpack" verify --format=json base same.packed
+expect_status 0 "$stackpack" verify --quiet --format=json app packed
+[[ ! -s out ]] || fail "with --quiet: $(<out)"
+expect_status 1 "$stackpack" verify --quiet --format=json base same.packed
 python3 -c 'import json; one = json.load(open("out")); assert not one["agree"] and one["differences"] > 0 and one["first"]' || fail "$(<out)"
