@@ -168,7 +168,9 @@ expect_complaint() { # PATTERN ARGUMENT...
 }
 rm -f a.out
 expect_complaint '.*response files' @self.rsp
-expect_complaint 'unknown option: --stackpack-else' --stackpack-else
+for option in --stackpack-else --stackpack-option; do
+  expect_complaint "unknown option, or one without =VALUE: $option;" $option
+done
 expect_complaint "no linker 'no-such-linker'" --stackpack-ld=no-such-linker
 expect_complaint "no linker './no-such-linker'" --stackpack-ld=./no-such-linker
 expect_complaint '.*stackpack-ld itself' --stackpack-ld=folder/ld

@@ -97,7 +97,8 @@ static bool take_own(struct arguments *arguments, const char *word, struct probl
   else if (strcmp(word, "--stackpack-help") == 0)
     arguments->help = true;
   else
-    return problem_set(problem, "unknown option: %s; see --stackpack-help", word);
+    return problem_set(problem, "unknown option, or one without =VALUE: %s; see --stackpack-help",
+                       word);
   return true;
 }
 
