@@ -67,11 +67,13 @@ expect_refusal 'missing: .*No such file' "$stackpack" pack --always --policy=mis
 expect_refusal '\.: .*directory' "$stackpack" verify --policy=. app app
 expect_same app before
 
-# No GC entry, no dropping.
+# No GC entry, no dropping, and other patterns say so.
 pack 0
 cp packed plain
 pack 0 --no-gc=by_chain
 expect_same packed plain
+grep -q 'warning: no GC entry is named, so the other patterns drop nothing' err || fail "patterns without a GC entry should be said"
+expect_refusal 'app: no GC entry is named' "$stackpack" pack --always --strict --no-gc=by_chain app
 
 # A plain name of several functions makes a promise for none of them; all of them are GC entries. An untyped label at a
 # function's start is no name of it. A GC entry that is only a jump, or a call, has its target beside it.

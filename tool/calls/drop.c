@@ -234,12 +234,25 @@ bool drop_check(const struct loaded *loaded, const struct policy *policy, struct
          problem_set(problem, "is packed already, so that no records can be dropped any more");
 }
 
+/* Patterns alone drop nothing: in most cases, a GC entry was forgotten. */
+static bool check_entries(const char *path, const struct policy *policy, struct problem *problem) {
+  static const char why[] = "no GC entry is named, so the other patterns drop nothing";
+  if (policy->count == 0 || policy_has_entries(policy))
+    return true;
+  if (policy->strict)
+    return problem_set(problem, why);
+  problem_warn(path, why);
+  return true;
+}
+
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
                     const struct policy *policy, FILE *report, struct drop *drop,
                     struct problem *problem) {
   struct call_graph graph;
   struct analysis analysis;
   *drop = (struct drop){0};
+  if (!check_entries(path, policy, problem))
+    return false;
   if (policy_is_empty(policy))
     return true;
   if (!drop_check(loaded, policy, problem) ||
