@@ -92,8 +92,7 @@ static void find_starts(struct search *search) {
   struct stackmap_v3_record record;
   while (stackmap_v3_next_map(&reader)) {
     const uint64_t start = raw->sh_addr + reader.functions_position - STACKMAP_V3_MAP_SIZE;
-    const struct integers *starts = &search->starts;
-    assert(starts->count == 0 || starts->items[starts->count - 1] < start);
+    assert(search->starts.count == 0 || search->starts.items[search->starts.count - 1] < start);
     integers_add(&search->starts, start);
     while (stackmap_v3_next_function(&reader, &function))
       for (uint64_t i = 0; i < function.records && stackmap_v3_next_record(&reader, &record); i++)
