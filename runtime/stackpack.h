@@ -226,8 +226,8 @@ enum stackpack_answer stackpack_record_visit(const struct stackpack_record *reco
  *
  * A cache pays where the addresses of one collection recur in it or in the next one. A walk with
  * updates over CPython's recorded stacks takes half the time with a cache of 32 KiB, and a quarter
- * with 128 KiB or more. Addresses at random from more records than it has room for take 12 to 22 % longer with
- * a cache than without: there, NULL is the better choice. */
+ * with 128 KiB or more. Addresses at random from more records than it has room for take 12 to 22 %
+ * longer with a cache than without: there, NULL is the better choice. */
 enum { STACKPACK_CACHE_LINE = 64 };
 struct stackpack_cache {
   uint64_t private_[12];
@@ -465,8 +465,8 @@ struct stackpack_maps {
   size_t size;
   uint64_t base; /* is added to the functions' addresses in it. If it is 0, a function at address 0
                     was discarded */
-  /* All code that the maps describe. `bytes` may be NULL in them, if the code is unreadable: then
-   * the maps are believed. */
+  /* All code that the maps describe, in disjoint ranges. `bytes` may be NULL in them, if the code is
+   * unreadable: then the maps are believed. */
   const struct stackpack_bytes *code;
   size_t code_count;
   /* .eh_frame, with its relocations applied; or zeros: then the table has no facts of frames, and a

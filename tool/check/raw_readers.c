@@ -24,12 +24,12 @@
  *
  * An address may mean the end of the section before it. Linkers mark ends of code and of tables for
  * the C library (`etext`, `__rela_iplt_end`, `__stop_NAME`). So if there is such a mark, or may
- * have been one before `strip`, a reference to just the section's first byte is exempt. So it is
- * where a table of constants ends there, up to whose end a loop goes, if all labels of the stack
- * maps are local, and the program has a reader of packed ones. GCC's
- * start-up code (register_tm_clones) names the end of a table that is usually empty, and may
- * precede writable stack maps; its form identifies it: it has the same address as a table's start
- * and end, and compares both.
+ * have been one before `strip`, a reference to just the section's first byte is exempt. A loop over
+ * a table of constants compares with the table's end, which may be the same byte: there, too, a
+ * reference is exempt, if all labels of the stack maps are local, and the process has a reader of
+ * packed ones. GCC's start-up code (register_tm_clones) names the end of a table that is usually
+ * empty, and may precede writable stack maps; its form identifies it: it has the same address as a
+ * table's start and end, and compares both.
  *
  * AArch64 and RISC-V take the upper part of an address from one instruction, and the rest from
  * another: an addition, a load or a store. A compiler may put other code between them. So code is
