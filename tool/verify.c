@@ -99,7 +99,7 @@ static bool compare(struct program *raw, const struct program *packed, const str
     return false;
   if (!compare_frames(&raw->image, table, differences, problem))
     return false;
-  if (packed->loaded.kind == LOAD_PACKED && differences->count == 0) {
+  if (differences->count == 0) {
     answers_all(table, &packed->loaded.packed, differences);
     answers_dropped(table, &packed->loaded.packed, drop->addresses, drop->dropped, differences);
   }
@@ -127,7 +127,8 @@ static int verify_files(const struct verify_options *options, const char *raw_pa
   struct program raw, packed = {0};
   int status = EXIT_UNUSABLE;
   if (program_open(&raw, raw_path, &options->load, &problem)) {
-    if (program_open(&packed, packed_path, &options->load, &problem))
+    if (program_open(&packed, packed_path, &options->load, &problem) &&
+        (packed.loaded.kind == LOAD_PACKED || problem_set(&problem, "isn't packed")))
       status = drop_and_compare(&raw, &packed, options, &problem);
     else
       problem.file = packed_path;

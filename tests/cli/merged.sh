@@ -71,7 +71,7 @@ for linker in lld bfd; do
   # Among relocated constants: the bytes stay in place, and the file keeps its size.
   script .data.rel.ro "*(.data.rel.ro .data.rel.ro.*)" "BEFORE .dynamic"
   link_with $linker app main.o list.writable.o many.writable.o -pie -Wl,-T,merge.lds 2>link.log || { cat link.log; fail "can't link"; }
-  expect_status 0 "$stackpack" pack -o packed app
+  expect_status 0 "$stackpack" pack --always -o packed app
   expect_same_run app packed
   expect_status 0 "$stackpack" verify app packed
   expect_no_relocations_in packed .stackpack

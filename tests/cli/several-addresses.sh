@@ -42,7 +42,7 @@ for linker in lld bfd; do
       sampled 5 || continue
       # shellcheck disable=SC2086 # a list of words
       link_with $linker app $kind -Wl,-z,max-page-size=$page found.o many.o plain/libstackpack.a -ldl
-      expect_status 0 "$stackpack" pack -o packed app
+      expect_status 0 "$stackpack" pack --always -o packed app
       for file in app packed; do
         expect_status 0 ./$file ./$file
         mv out $file.found

@@ -3,7 +3,7 @@
 . "$TOP/tests/cli/common.sh"
 
 make_program lld app deopt
-expect_status 0 "$stackpack" pack -o packed app
+expect_status 0 "$stackpack" pack --always -o packed app
 expect_status 0 "$stackpack" verify app packed
 
 # Another ID in one record, another deopt value, a derived reference with another base.
@@ -11,7 +11,7 @@ difference() { # NAME SED-COMMAND SAMPLE
   sed "$2" "$samples/$3.ll" >"$1.ll"
   make_program lld "$1" "./$1.ll"
   make_program lld same "$samples/$3.ll"
-  expect_status 0 "$stackpack" pack -o same.packed same
+  expect_status 0 "$stackpack" pack --always -o same.packed same
   expect_status 1 "$stackpack" verify "$1" same.packed
   [[ -s out && ! -s err ]] || fail "the difference isn't told on stdout: $(cat out err)"
 }
@@ -25,6 +25,9 @@ expect_refusal 'missing: ' "$stackpack" verify missing packed
 expect_refusal 'missing: ' "$stackpack" verify app missing
 expect_refusal 'garbage: ' "$stackpack" verify garbage packed
 expect_refusal 'garbage: ' "$stackpack" verify app garbage
+expect_refusal 'app: isn.t packed' "$stackpack" verify packed app
+expect_refusal 'app: isn.t packed' "$stackpack" verify app app # a build that forgot to pack
+expect_status 0 "$stackpack" verify packed packed
 expect_status 2 "$stackpack" verify app
 expect_status 2 "$stackpack" verify app packed packed
 

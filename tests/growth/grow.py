@@ -37,10 +37,10 @@ COMMANDS = {
     "pack": ["pack", "--always", "-o", "OUT"],
     "pack-policy": ["pack", "--always"] + POLICY + ["-o", "OUT"],
     "pack-keep": ["pack", "--always", "--keep-raw=OUT.raw", "-o", "OUT"],
+    "verify": ["verify"],  # what the command before it has written
     "pack-source": ["pack", "--always", "--source=lines", "-o", "OUT"],
     "pack-roots": ["pack", "--always", "--global-roots=.roots", "-o", "OUT"],
     "split": ["split", "-o", "OUT"],
-    "verify": ["verify"],
 }
 SHORT = {
     "place-locations": ["pack"],
@@ -63,7 +63,7 @@ SHORT = {
 
 def arguments(stackpack, command, path):
     words = [word.replace("OUT", path + ".out") for word in COMMANDS[command]]
-    after = {"why": ["f"], "lookup": ["0x401000"], "verify": [path]}.get(command, [])
+    after = {"why": ["f"], "lookup": ["0x401000"], "verify": [path + ".out"]}.get(command, [])
     return [stackpack] + words + [path] + after
 
 
