@@ -104,6 +104,8 @@ static bool take(const struct command_option *option, const char *value, struct 
   assert((option->flag != NULL) + (option->text != NULL) + (option->words != NULL) +
              (option->take != NULL) ==
          1);
+  if (value != NULL && *value == 0)
+    return problem_set(problem, "--%s has an empty value", option->name);
   if (option->words != NULL)
     return take_word(option, value, problem);
   if (option->take != NULL)

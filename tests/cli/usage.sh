@@ -70,6 +70,10 @@ expect_usage pack --section
 expect_usage pack --statepoints=perhaps file
 expect_usage dump --format=xml file
 expect_usage dump one two
+for option in pack:--output pack:--policy pack:--gc-entry split:--output-directory stats:--filter unpack:--raw; do
+  expect_usage "${option%:*}" "${option#*:}=" file
+  grep -q -- "${option#*:} has an empty value" err || fail "$option: $(<err)"
+done
 expect_usage dump --address=here file
 expect_usage dump --address=2-1 file
 expect_usage dump --color=blue file
