@@ -1,5 +1,5 @@
 /* callgraph.c - stackpack callgraph: prints the call graph, for people, programs and Graphviz. */
-#include "tool/calls/analysis.h"
+#include "tool/calls/drop.h"
 #include "tool/commands.h"
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
@@ -182,17 +182,18 @@ static void print_graph(const struct analysis *analysis, enum output_format form
   free(exported);
 }
 
-/* Only a policy needs the analysis. */
+/* Only patterns need the analysis. */
 static bool print_analysed(const struct callgraph_options *options, const struct program *program,
                            const struct call_graph *graph, struct problem *problem) {
   struct analysis analysis = {.graph = graph};
-  if (policy_is_empty(&options->policy)) {
+  if (options->policy.count == 0) {
     print_graph(&analysis, options->format);
     return true;
   }
   if (!analysis_open(&analysis, graph, &program->image, &program->loaded.table, &options->policy,
                      problem))
     return false;
+  drop_warn(&analysis, program->path);
   print_graph(&analysis, options->format);
   analysis_close(&analysis);
   return true;

@@ -163,8 +163,9 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   case LOAD_BROKEN:
     return false;
   case LOAD_PACKED:
-    return drop_check(loaded, &options->policy, problem) && check_packed(packing, problem) &&
-           check_positions(packing, problem) && leave_alone(packing, "is packed already", problem);
+    return drop_check(packing->path, loaded, &options->policy, problem) &&
+           check_packed(packing, problem) && check_positions(packing, problem) &&
+           leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
     return options->if_present ? leave_alone(packing, "has no stack maps", problem)
                                : refuse_none(packing, problem);

@@ -439,7 +439,8 @@ static bool explain(const struct why_options *options, const struct program *pro
   const struct safepoints *table = &program->loaded.table;
   struct call_graph graph;
   struct analysis analysis;
-  if (!call_graph_open(&graph, image, program->loaded.raw, table, problem))
+  if (!policy_check(&options->policy, program->path, problem) ||
+      !call_graph_open(&graph, image, program->loaded.raw, table, problem))
     return false;
   bool ok = analysis_open(&analysis, &graph, image, table, &options->policy, problem);
   if (ok) {
@@ -447,6 +448,7 @@ static bool explain(const struct why_options *options, const struct program *pro
     struct known known = known_open(&graph, image->size);
     const struct why why = {&graph, &analysis, &options->policy, table, json, kept, &known};
     uint64_t address;
+    drop_warn(&analysis, program->path);
     ok = address_parse(place, &address) ? explain_address(&why, address, problem)
                                         : explain_function(&why, image, place, problem);
     known_close(&known);

@@ -72,8 +72,26 @@ pack 0
 cp packed plain
 pack 0 --no-gc=by_chain
 expect_same packed plain
-grep -q 'warning: no GC entry is named, so the other patterns drop nothing' err || fail "patterns without a GC entry should be said"
-expect_refusal 'app: no GC entry is named' "$stackpack" pack --always --strict --no-gc=by_chain app
+printf '# all to come\n' >empty
+printf 'complete\n' >complete
+for facts in --no-gc=by_chain --malloc=libc --policy=empty --policy=complete; do
+  for command in "pack --always --reader=elsewhere -o other app" "pack plain" "verify app plain" "stats app" "why app managed_by_chain"; do
+    # shellcheck disable=SC2086 # a list of words
+    expect_status 0 "$stackpack" $command $facts
+    only_line_matches "warning: no GC entry is named, so the policy's other facts drop nothing" err || fail "$command $facts: $(<err)"
+    # shellcheck disable=SC2086 # a list of words
+    expect_refusal '[a-z]*: no GC entry is named' "$stackpack" $command $facts --strict
+  done
+done
+
+# Commands that only ask warn of a policy, too. In a call graph, patterns mark functions without a GC entry.
+for command in "why app managed_by_chain" "callgraph app"; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 0 "$stackpack" $command --gc-entry=collect --no-gc=no_such
+  only_line_matches "app: warning: no function is called 'no_such', which is never to collect" err || fail "$command: $(<err)"
+done
+expect_status 0 "$stackpack" callgraph --no-gc=by_chain app
+expect_output 'by_chain .*\(no-gc=by_chain\)$'
 
 # A plain name of several functions makes a promise for none of them; all of them are GC entries. An untyped label at a
 # function's start is no name of it. A GC entry that is only a jump, or a call, has its target beside it.

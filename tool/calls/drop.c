@@ -190,9 +190,9 @@ static void print_jump(const struct analysis *analysis, const char *path) {
                                                                      : "should that be one, too?");
 }
 
-/* Warnings that are printed with or without a report. */
-static void print_warnings(const struct analysis *analysis, const struct drop *drop,
-                           const char *path) {
+/* A warning that is printed with or without a report. */
+static void warn_nameless(const struct analysis *analysis, const struct drop *drop,
+                          const char *path) {
   if (drop->verdicts[KEEP_BY_NAMELESS] > 0)
     problem_warn(path,
                  "%s, so a part of a GC entry may have no name: %" PRIu32
@@ -201,6 +201,9 @@ static void print_warnings(const struct analysis *analysis, const struct drop *d
                                          : "some functions have no symbol",
                  drop->verdicts[KEEP_BY_NAMELESS],
                  analysis->lacks_symbols ? "pack before stripping, or say" : "if none is one, say");
+}
+
+void drop_warn(const struct analysis *analysis, const char *path) {
   if (analysis->several != NULL)
     problem_warn(path,
                  analysis->several->kind == POLICY_NO_GC
@@ -229,20 +232,12 @@ static void print_warnings(const struct analysis *analysis, const struct drop *d
                  analysis->undecodable);
 }
 
-bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem) {
+bool drop_check(const char *path, const struct loaded *loaded, const struct policy *policy,
+                struct problem *problem) {
+  if (!policy_check(policy, path, problem))
+    return false;
   return loaded->kind != LOAD_PACKED || policy_is_empty(policy) ||
          problem_set(problem, "is packed already, so that no records can be dropped any more");
-}
-
-/* Patterns alone drop nothing: in most cases, a GC entry was forgotten. */
-static bool check_entries(const char *path, const struct policy *policy, struct problem *problem) {
-  static const char why[] = "no GC entry is named, so the other patterns drop nothing";
-  if (policy->count == 0 || policy_has_entries(policy))
-    return true;
-  if (policy->strict)
-    return problem_set(problem, why);
-  problem_warn(path, why);
-  return true;
 }
 
 bool drop_by_policy(const char *path, const struct image *image, struct loaded *loaded,
@@ -251,17 +246,17 @@ bool drop_by_policy(const char *path, const struct image *image, struct loaded *
   struct call_graph graph;
   struct analysis analysis;
   *drop = (struct drop){0};
-  if (!check_entries(path, policy, problem))
+  if (!drop_check(path, loaded, policy, problem))
     return false;
   if (policy_is_empty(policy))
     return true;
-  if (!drop_check(loaded, policy, problem) ||
-      !call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
+  if (!call_graph_open(&graph, image, loaded->raw, &loaded->table, problem))
     return false;
   const bool ok = analysis_open(&analysis, &graph, image, &loaded->table, policy, problem);
   if (ok) {
     drop_records(loaded, &analysis, policy, drop);
-    print_warnings(&analysis, drop, path);
+    warn_nameless(&analysis, drop, path);
+    drop_warn(&analysis, path);
     if (report != NULL)
       print_report(report, drop, path);
     analysis_close(&analysis);

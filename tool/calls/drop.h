@@ -34,7 +34,11 @@ void drop_close(struct drop *drop);
 
 /* A policy applies to raw stack maps: packing already dropped the records, or kept them. False if
  * this policy is for packed ones. */
-bool drop_check(const struct loaded *loaded, const struct policy *policy, struct problem *problem);
+bool drop_check(const char *path, const struct loaded *loaded, const struct policy *policy,
+                struct problem *problem);
+
+/* Warns of a policy that fits the file `path` badly. */
+void drop_warn(const struct analysis *analysis, const char *path);
 
 /* Reads the call graph of an image, and takes out those records; all stay if the policy is empty.
  * Prints warnings about the file `path`, and a report to a stream, if there is one. */

@@ -103,6 +103,7 @@ static bool take_line(struct policy *policy, char *line, unsigned number, struct
 
 bool policy_read_file(void *policy, const char *path, struct problem *problem) {
   problem->file = path;
+  ((struct policy *)policy)->has_file = true;
   struct stat status;
   if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
     return problem_set(problem, "a FIFO, which may never end");
@@ -137,6 +138,17 @@ bool policy_has_entries(const struct policy *policy) {
 
 bool policy_is_empty(const struct policy *policy) {
   return !policy->drop_unreachable && !policy_has_entries(policy);
+}
+
+bool policy_check(const struct policy *policy, const char *path, struct problem *problem) {
+  static const char why[] = "no GC entry is named, so the policy's other facts drop nothing";
+  const bool has_facts = policy->count > 0 || policy->has_libc_malloc || policy->has_file;
+  if (!has_facts || policy_has_entries(policy))
+    return true;
+  if (policy->strict)
+    return problem_set(problem, why);
+  problem_warn(path, why);
+  return true;
 }
 
 bool policy_matches(const struct policy_pattern *pattern, const struct pattern_name *name) {

@@ -31,6 +31,7 @@ struct policy {
   struct policy_pattern *patterns; /* owned */
   size_t count, capacity;
   bool drop_unreachable, strict;
+  bool has_file;        /* one that may be empty */
   bool has_libc_malloc; /* malloc is the C library's, or as good */
   bool is_complete;     /* the patterns find all parts of GC entries, even in a stripped file */
 };
@@ -67,6 +68,9 @@ bool policy_read_file(void *policy, const char *path, struct problem *problem);
 /* Whether there is anything to be dropped by. */
 bool policy_is_empty(const struct policy *policy);
 bool policy_has_entries(const struct policy *policy);
+/* Warns of facts that drop nothing, as no GC entry is among them; a problem if the policy is
+ * strict. */
+bool policy_check(const struct policy *policy, const char *path, struct problem *problem);
 
 /* Whether a pattern means a function of a name: of a GC entry, all that may be a part of one. */
 bool policy_matches(const struct policy_pattern *pattern, const struct pattern_name *name);
