@@ -91,15 +91,16 @@ static void begin_step(const struct packing *packing, const char *step) {
 
 /* Puts the result for a file into a message. */
 static bool say(struct packing *packing, const struct summary *summary, struct problem *problem) {
+  const struct pack_options *options = packing->options;
   FILE *out = packing->message.stream;
-  if (packing->options->quiet)
+  if (options->quiet && !options->report)
     return true;
-  if (packing->options->format == FORMAT_JSON)
+  if (options->format == FORMAT_JSON)
     return summary_print_json(out, summary) || problem_set(problem, "not enough memory");
-  summary_print(out, summary);
+  if (!options->quiet)
+    summary_print(out, summary);
   if (summary->table != NULL)
-    conflicts_print(out, packing->path, packing->image, &packing->loaded.entries,
-                    packing->options->report);
+    conflicts_print(out, packing->path, packing->image, &packing->loaded.entries, options->report);
   return true;
 }
 

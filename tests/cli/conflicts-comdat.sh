@@ -100,6 +100,9 @@ for linker in lld bfd gold mold; do
       expect_status 0 "$stackpack" pack --always --report -o packed app
       expect_output '^app: left out 3 functions, with [0-9]+ records of other code than is there$'
       [[ $(grep -cE '^  left out at 0x[0-9a-f]+ (cons|numbers|total): ' out) == 3 ]] || { cat out; fail "$linker $order: others are left out"; }
+      mv out report
+      expect_status 0 "$stackpack" pack --always --quiet --report -o packed app
+      tail -n +2 report | cmp - out || fail "$linker $order: with --quiet, the report is another one"
       expect_status 0 "$stackpack" verify app packed
       dump_json packed >packed.json
       dump_json app >raw.json
