@@ -147,9 +147,12 @@ static bool refuse_none(const struct packing *packing, struct problem *problem) 
                            none.text, sign);
 }
 
-/* Positions are found for raw stack maps alone. */
-static bool check_positions(const struct packing *packing, struct problem *problem) {
+/* Positions and global roots are found for raw stack maps alone. */
+static bool check_additions(const struct packing *packing, struct problem *problem) {
   const struct safepoints *table = &packing->loaded.table;
+  if (packing->options->load.global_roots != NULL && table->global_root_count == 0)
+    return problem_set(problem, "is packed already, without global roots: --global-roots needs raw "
+                                "stack maps");
   return packing->options->positions.wanted == POSITIONS_NONE || table->record_count == 0 ||
          table->sources.places.count > 0 ||
          problem_set(problem,
@@ -165,7 +168,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
     return false;
   case LOAD_PACKED:
     return drop_check(packing->path, loaded, &options->policy, problem) &&
-           check_packed(packing, problem) && check_positions(packing, problem) &&
+           check_packed(packing, problem) && check_additions(packing, problem) &&
            leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
     return options->if_present ? leave_alone(packing, "has no stack maps", problem)

@@ -101,6 +101,9 @@ for kind in "${kinds[@]}"; do
     grep -ciE 'global.?root' packed.dump >count
   done
   [[ $(<count) == 7 ]] || { cat packed.dump; fail "$kind: seven global roots in the dump"; }
+  expect_status 0 "$stackpack" pack --global-roots=gc_roots $file # again
+  expect_status 0 "$stackpack" pack --always -o without before
+  expect_refusal 'without: is packed already, without global roots: ' "$stackpack" pack --global-roots=gc_roots without
   expect_status 1 "$stackpack" verify before $file
   expect_output 'global roots'
   # The independent reader finds the same addresses in the table.
