@@ -132,14 +132,18 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
          problem_set(problem, "a broken packed table: %s", differences.first);
 }
 
-/* A program that only has signs of stack maps has most likely lost them in the link: one section of
- * them refers to all functions, and is itself unreferenced. (If they are there, --section names
- * another one.) */
-static bool refuse_none(const struct packing *packing, struct problem *problem) {
+/* Refuses a file without stack maps, unless --if-present accepts it; but if they are there,
+ * --section names another one. A program that only has signs of stack maps has most likely lost them
+ * in the link: one section of them refers to all functions, and is itself unreferenced. */
+static bool take_none(struct packing *packing, struct problem *problem) {
   struct problem none = {0};
-  const bool are_there = image_section(packing->image, RAW_SECTION) != NULL;
+  const struct load_options *load = &packing->options->load;
+  const bool are_there =
+      load->section != NULL && image_section(packing->image, RAW_SECTION) != NULL;
+  if (packing->options->if_present && !are_there)
+    return leave_alone(packing, "has no stack maps", problem);
   const char *sign = are_there ? NULL : raw_names_lost(packing->image);
-  load_none(packing->image, &packing->options->load, &none);
+  load_none(packing->image, load, &none);
   return sign == NULL
              ? problem_set(problem, "%s", none.text)
              : problem_set(problem,
@@ -171,8 +175,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
            check_packed(packing, problem) && check_additions(packing, problem) &&
            leave_alone(packing, "is packed already", problem);
   case LOAD_NONE:
-    return options->if_present ? leave_alone(packing, "has no stack maps", problem)
-                               : refuse_none(packing, problem);
+    return take_none(packing, problem);
   case LOAD_RAW:
     break;
   }

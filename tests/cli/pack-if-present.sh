@@ -14,5 +14,7 @@ expect_same plain before
 make_program lld app list
 expect_status 0 "$stackpack" pack --always --if-present app
 expect_packed app
+make_program lld other list
+expect_refusal 'other: no stack maps: no section .typo$' "$stackpack" pack --always --if-present --quiet --section=.typo other
 echo garbage >garbage
 expect_refusal 'garbage: ' "$stackpack" pack --always --if-present garbage
