@@ -7,18 +7,25 @@
  */
 #include "tool/commands.h"
 
+#include "tool/image/clean.h"
+
 #include <assert.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int usage_error(const char *command, const char *format, ...) {
+  char *text;
   va_list arguments;
   va_start(arguments, format);
-  fprintf(stderr, "stackpack: ");
-  vfprintf(stderr, format, arguments);
-  fprintf(stderr, "; see 'stackpack %s%s--help'\n", command, *command == 0 ? "" : " ");
+  if (vasprintf(&text, format, arguments) >= 0) {
+    fputs("stackpack: ", stderr);
+    clean_print(stderr, text);
+    fprintf(stderr, "; see 'stackpack %s%s--help'\n", command, *command == 0 ? "" : " ");
+    free(text);
+  }
   va_end(arguments);
   return EXIT_UNUSABLE;
 }

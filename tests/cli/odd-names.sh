@@ -12,4 +12,12 @@ for name in 'two words' ./-o "quote'" $'new\nline'; do expect_packed "$name"; do
 cp raw ./--quiet
 expect_status 0 "$stackpack" pack --always -- --quiet
 expect_packed ./--quiet
-expect_refusal ': ' "$stackpack" pack --always ''
+expect_refusal "'': can't be opened: " "$stackpack" pack --always ''
+
+# Words of the command line are printed as names are: control characters by their numbers, in one line.
+odd=$'odd\n\e[31m'
+expect_refusal "no command 'odd\\\\x0a\\\\x1b\\[31m'; see " "$stackpack" "$odd"
+expect_refusal 'unknown option: --odd\\x0a\\x1b\[31m; see ' "$stackpack" pack "--$odd"
+expect_refusal "--format is text or json, not 'odd\\\\x0a\\\\x1b\\[31m'; see " "$stackpack" pack "--format=$odd" raw
+expect_status 2 "$BUILD/stackpack-ld" --stackpack-ld="$odd"
+only_line_matches '^stackpack-ld: no linker .odd\\x0a\\x1b\[31m. in PATH$' err || fail "stackpack-ld: $(<err)"

@@ -63,6 +63,6 @@ void clean_print_quoted(const char *text, const char *special, char escape) {
 }
 
 void clean_print_path(FILE *stream, const char *path) {
-  clean_print(stream, path);
+  clean_print(stream, *path == 0 ? "''" : path);
   fputs(": ", stream);
 }

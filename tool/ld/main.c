@@ -24,6 +24,7 @@
 
 #include "elf/elf_file.h"
 #include "runtime/stackpack.h"
+#include "tool/image/clean.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,9 +166,11 @@ int main(int argc, char **argv) {
   ok = ok && (wants_help || link_and_pack(&arguments, argv[0], &signals, &status, &problem));
   arguments_close(&arguments);
   sigprocmask(SIG_SETMASK, &signals, NULL);
-  if (!ok)
-    fprintf(stderr, "stackpack-ld: %s\n", problem.text);
-  else if (!wants_help)
+  if (!ok) {
+    clean_print_path(stderr, "stackpack-ld");
+    clean_print(stderr, problem.text);
+    putc('\n', stderr);
+  } else if (!wants_help)
     run_end_as(status);
   else if (fputs(help, stdout) >= 0 && fflush(stdout) == 0)
     return 0;
