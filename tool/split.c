@@ -53,14 +53,15 @@ static const char *find_collision(char *const *outputs, size_t count) {
   return found;
 }
 
-static void print_result(const char *path, size_t size, const struct split *split) {
-  clean_print_path(stdout, path);
+static void print_result(FILE *out, const char *path, size_t size, const struct split *split) {
+  clean_print_path(out, path);
   if (split->file.bytes == NULL)
-    puts("nothing to split");
+    fputs("nothing to split\n", out);
   else
-    printf("the stack maps of %zu function%s split into %zu section%s: file %zu -> %zu bytes\n",
-           split->functions, plural(split->functions), split->sections, plural(split->sections),
-           size, split->file.size);
+    fprintf(out,
+            "the stack maps of %zu function%s split into %zu section%s: file %zu -> %zu bytes\n",
+            split->functions, plural(split->functions), split->sections, plural(split->sections),
+            size, split->file.size);
 }
 
 /* Splits the file `path`, and writes `output`: the same path only if something changes. */
@@ -68,18 +69,23 @@ static bool split_path(const struct split_options *options, const char *path, co
                        struct problem *problem) {
   struct input input;
   struct split split;
+  struct message message = {0};
   if (!input_open(&input, path, problem))
     return false;
-  bool ok = split_file(&split, path, input.bytes, input.size, problem);
+  bool ok =
+      split_file(&split, path, input.bytes, input.size, problem) && message_open(&message, problem);
   const struct new_file file = {.path = output,
                                 .like = path,
                                 .is_data = !output_same(path, output),
                                 .bytes = split.file.bytes != NULL ? split.file.bytes : input.bytes,
                                 .size = split.file.bytes != NULL ? split.file.size : input.size};
-  if (ok && (split.file.bytes != NULL || options->output != NULL || options->directory != NULL))
-    ok = output_replace(&file, 1, NULL, problem);
+  const bool is_written =
+      split.file.bytes != NULL || options->output != NULL || options->directory != NULL;
   if (ok && !options->quiet)
-    print_result(path, input.size, &split);
+    print_result(message.stream, path, input.size, &split);
+  ok = ok && (is_written ? output_replace(&file, 1, &message, problem)
+                         : message_say(&message, false, problem));
+  message_close(&message);
   free(split.file.bytes);
   input_close(&input);
   return ok;
@@ -115,7 +121,7 @@ int command_split(int argc, char **argv) {
     return status;
   const size_t count = (size_t)(argc - optind);
   if (options.output != NULL && (count > 1 || options.directory != NULL))
-    return usage_error("split", "--output is for one file");
+    return usage_error("split", "--output is for one file, without --output-directory");
   char **outputs = calloc(count, sizeof *outputs);
   for (size_t i = 0; i < count; i++)
     outputs[i] = output_path(&options, argv[optind + (int)i]);

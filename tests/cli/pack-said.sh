@@ -80,3 +80,10 @@ expect_same kept before
 cp packed app
 expect_status 0 "$stackpack" unpack --raw=kept -o app app
 expect_same app raw
+
+# So does `split`.
+"$stackpack" split -o split.o raw.o >said
+"$stackpack" split -o /dev/stdout raw.o 2>err | cat >other.o
+expect_same other.o split.o
+expect_same err said
+refuse_full raw.o "$stackpack" split raw.o
