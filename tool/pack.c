@@ -140,10 +140,14 @@ static bool take_none(struct packing *packing, struct problem *problem) {
   const struct load_options *load = &packing->options->load;
   const bool are_there =
       load->section != NULL && image_section(packing->image, RAW_SECTION) != NULL;
-  if (packing->options->if_present && !are_there)
-    return leave_alone(packing, "has no stack maps", problem);
-  const char *sign = are_there ? NULL : raw_names_lost(packing->image);
   load_none(packing->image, load, &none);
+  if (packing->options->if_present && !are_there) {
+    const bool is_known = packing->image->section_count > 0;
+    if (!is_known)
+      problem_warn(packing->path, "%s", none.text);
+    return leave_alone(packing, is_known ? "has no stack maps" : "is left as it is", problem);
+  }
+  const char *sign = are_there ? NULL : raw_names_lost(packing->image);
   return sign == NULL
              ? problem_set(problem, "%s", none.text)
              : problem_set(problem,

@@ -10,6 +10,9 @@ dump_without_names packed >packed.json
 cp app.stripped before
 expect_refusal 'app.stripped: .*(section|stack map)' "$stackpack" pack --always app.stripped
 expect_same app.stripped before
+expect_status 0 "$stackpack" pack --always --if-present --quiet app.stripped
+only_line_matches '^stackpack: app.stripped: warning: no packed table, and no section headers' err || fail "passed in silence: $(<err)"
+expect_same app.stripped before
 
 expect_same_run app packed.stripped
 dump_without_names packed.stripped >stripped.json
