@@ -92,6 +92,10 @@ for command in "why app managed_by_chain" "callgraph app"; do
 done
 expect_status 0 "$stackpack" callgraph --no-gc=by_chain app
 expect_output 'by_chain .*\(no-gc=by_chain\)$'
+echo 'int main(void) { return 0; }' >plain.c
+"$LLVM/bin/clang" plain.c -o plain
+expect_status 0 "$stackpack" callgraph --strict --gc-entry=main plain # no records, of which none leads to it
+[[ ! -s err ]] || fail "without records: $(<err)"
 
 # A plain name of several functions makes a promise for none of them; all of them are GC entries. An untyped label at a
 # function's start is no name of it. A GC entry that is only a jump, or a call, has its target beside it.

@@ -597,7 +597,7 @@ static void find_unreached(struct analysis *analysis, const struct matcher *matc
   for (size_t i = 0; i < matcher->count; i++)
     is_met[matcher->matches[i].pattern] |= flood.is_reached[matcher->matches[i].node];
   for (size_t i = policy->count; i-- > 0;)
-    if (policy->patterns[i].kind == POLICY_GC_ENTRY && !is_met[i])
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY && !is_met[i] && table->record_count > 0)
       analysis->unreached = policy->patterns[i].text;
   free(is_met);
   flood_close(&flood);
