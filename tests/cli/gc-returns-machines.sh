@@ -155,6 +155,8 @@ check_riscv64() {
   for way in 'mv t1, s0; sd a0, -8(t1)' 'ld t1, 0(sp); sd a0, -8(t1)' 'addi s0, sp, 16; ld s0, -16(s0); sd a0, -8(s0)' 'ld sp, 0(sp); sd a0, -8(sp); addi sp, s0, -16'; do
     check kept "its caller's, by the caller's frame pointer: $way" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function
       writes: beqz a1, 1f; 1: $save; sd s0, 0(sp); $way; ld s0, 0(sp); $load; ret"
+    check kept "its caller's, by the caller's frame pointer, straight: $way" "$save; sd s0, 0(sp); addi s0, sp, 16; call writes; ld s0, 0(sp); $load; ret; .type writes, @function
+      writes: addi sp, sp, -16; sd s0, 0(sp); $way; ld s0, 0(sp); addi sp, sp, 16; ret"
   done
   check dropped "its arguments' addresses" "$save; addi a0, sp, 16; ld a1, 24(sp); call helper; $load; ret"
   check kept "on one of two ways" 'beqz a1, 1f; mv ra, a0; 1: ret'
@@ -165,6 +167,8 @@ check_riscv64() {
   check dropped "a tail call" 'tail helper'
   check dropped "saved registers" "addi sp, sp, -32; sd ra, 24(sp); sd s0, 16(sp); sd s1, 8(sp); addi s0, sp, 32; mv s1, a0; call helper; mv a0, s1
     ld ra, 24(sp); ld s0, 16(sp); ld s1, 8(sp); addi sp, sp, 32; ret"
+  check dropped "a call of a leaf with a frame pointer" "$save; sd s0, 0(sp); addi s0, sp, 16; call leaf; ld s0, 0(sp); $load; ret; .type leaf, @function
+    leaf: addi sp, sp, -16; sd s0, 8(sp); addi s0, sp, 16; sd a0, -16(s0); ld s0, 8(sp); addi sp, sp, 16; ret"
   check dropped "a stack that grows" "$save; sd s0, 0(sp); addi s0, sp, 16; sub sp, sp, a0; call helper; addi sp, s0, -16; ld s0, 0(sp); $load; ret"
   check dropped "a frame, and vectors and numbers of its register's number" ".option arch, +v; $save; sd s0, 0(sp); addi s0, sp, 16; fadd.d fs0, fs0, fs0
     fcvt.w.d a0, fs0; vsetivli zero, 8, e8, m1, ta, ma; vadd.vv v8, v8, v1; vadd.vi v8, v8, 1; ld s0, 0(sp); $load; ret"

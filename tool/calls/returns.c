@@ -193,16 +193,12 @@ static bool may_be_helped(const struct returns *returns, const struct state *sta
          (function != GRAPH_NO_NODE && graph->functions[function].size <= CALLED_HELPER_MAX);
 }
 
-/* Whether the stack pointer is another one after some instructions. */
+/* Whether instructions move the stack pointer: a function's with a frame of its own. */
 static bool moves_stack(const struct code_instruction *instructions, size_t count) {
-  int64_t growth = 0;
-  for (size_t i = 0; i < count; i++) {
-    const struct code_stack *use = &instructions[i].stack;
-    if (use->growth == CODE_STACK_LOST || use->copy == CODE_FRAME_POINTER)
+  for (size_t i = 0; i < count; i++)
+    if (instructions[i].stack.growth != 0 || instructions[i].stack.copy == CODE_FRAME_POINTER)
       return true;
-    growth += use->growth;
-  }
-  return growth != 0;
+  return false;
 }
 
 /* Follows a helper, if control goes to one. */
