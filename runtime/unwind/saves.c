@@ -10,9 +10,10 @@
  *   - in an epilogue, after a pop or load: the register has its value again, yet the rules name the
  *     stack, even below the stack pointer; and so they may where ways with and without a frame meet.
  *     GCC does save registers there, in the red zone: in leaf functions, or before it makes the frame.
- *     So not after rows in which their places are in the frame, or which have a frame pointer; nor
- *     before the first instruction, as Clang's rules for parts of functions have it
- *     (-fbasic-block-sections).
+ *     So not after rows in which their places are in the frame, or which have a frame pointer.
+ *   - in a part of a function that begins with places in the red zone: GCC's parts have saved the
+ *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). Nothing tells the two apart,
+ *     so the step fails unless the word and the register are equal.
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
@@ -41,17 +42,27 @@ static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
   return row->cfa == RULE_REGISTER && row->cfa_register == reg;
 }
 
+/* Whether a register's place is in the frame, or else in the red zone: where the CFA goes by the stack
+ * pointer. */
+static bool is_in_frame(const struct frame_rules *row, unsigned reg) {
+  return row->cfa_value >= -row->values[reg];
+}
+
 /* Whether a row shows that a register isn't in the red zone any more, or never was. */
 static bool is_above(const struct search *search, const struct frame_rules *row, unsigned reg,
                      struct code_range range) {
-  if (row->kinds[reg] != RULE_AT)
-    return false;
-  if (range.start == search->entry->function.start)
-    return has_cfa_by(row, STACKPACK_STACK_POINTER);
-  return range.end <= search->pc && (has_cfa_by(row, STACKPACK_STACK_POINTER)
-                                         ? row->cfa_value >= -row->values[reg]
-                                         : has_cfa_by(row, STACKPACK_FRAME_POINTER) &&
-                                               has_cfa_by(search->now, STACKPACK_STACK_POINTER));
+  if (has_cfa_by(row, STACKPACK_STACK_POINTER))
+    return is_in_frame(row, reg) &&
+           (range.end <= search->pc || range.start == search->entry->function.start);
+  return range.end <= search->pc && has_cfa_by(row, STACKPACK_FRAME_POINTER) &&
+         has_cfa_by(search->now, STACKPACK_STACK_POINTER);
+}
+
+static void look_at_place(const struct search *search, const struct frame_rules *row, unsigned reg,
+                          struct code_range range, struct save *save) {
+  save->is_above |= is_above(search, row, reg, range);
+  save->is_unclear |= range.start == search->entry->function.start &&
+                      has_cfa_by(row, STACKPACK_STACK_POINTER) && !is_in_frame(row, reg);
 }
 
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
@@ -60,7 +71,8 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
     save->is_cfa |= has_cfa_by(row, reg) && row->cfa_value == 0 && row->kinds[reg] == RULE_SAME;
-    save->is_above |= is_above(search, row, reg, range);
+    if (row->kinds[reg] == RULE_AT)
+      look_at_place(search, row, reg, range, save);
     if (save->from != NOT_SAVED)
       continue;
     if (row->kinds[reg] == RULE_AT)
@@ -100,6 +112,13 @@ bool saves_are_possible(const struct stackpack_context *context, const struct sa
                         uintptr_t cfa, uintptr_t place) {
   const uintptr_t red_zone = save->is_above ? 0 : unwinder_machine.red_zone;
   return place < cfa && place + red_zone >= context->stack_pointer;
+}
+
+bool saves_are_clear(const struct stackpack_context *context, unsigned reg, const struct save *save,
+                     uintptr_t place) {
+  return context->is_exact == 0 || !save->is_unclear || save->is_above ||
+         place >= context->stack_pointer ||
+         (walk_knows(context, reg) && *(uintptr_t *)place == walk_register(context, reg));
 }
 
 /* The place where the function saves a register, if it has done so yet; 0 if that is outside the

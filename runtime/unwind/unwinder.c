@@ -168,7 +168,7 @@ static bool is_restored(const struct rules *rules, struct target *target, unsign
          !saves_are_possible(target->context, &not_saved, stack_pointer, found.word);
 }
 
-/* Sets a register of the caller. False if its place is outside the stack, or unknown. */
+/* Sets a register of the caller. False if its place is outside the stack, or unclear. */
 static bool find_register(const struct rules *rules, struct target *target, unsigned reg,
                           const struct save *save, uintptr_t cfa, uintptr_t stack_pointer,
                           struct stackpack_context *caller) {
@@ -186,7 +186,8 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
     if (found.word < STACKPACK_REGISTERS)
       keep_register(caller, reg, context, (unsigned)found.word);
   } else if (found.where == IN_MEMORY) {
-    if (!target_read(target, found.word, &value))
+    if (!target_read(target, found.word, &value) ||
+        !saves_are_clear(context, reg, save, found.word))
       return false;
     stackpack_context_save(caller, reg, (uintptr_t *)found.word);
   } else if (found.where == COMPUTED) {

@@ -71,8 +71,9 @@ enum { SAVES = MACHINE_PRESERVED };
 struct save {
   enum { NOT_SAVED, FROM_CFA, FROM_FRAME_POINTER } from;
   int32_t offset;
-  bool is_cfa;   /* the register becomes the CFA itself, and the rules forget that it is saved */
-  bool is_above; /* its place isn't in the red zone */
+  bool is_cfa;     /* the register becomes the CFA itself, and the rules forget that it is saved */
+  bool is_above;   /* its place isn't in the red zone */
+  bool is_unclear; /* else it is there, or the register is unsaved */
 };
 /* For a signal at an instruction, and the row that holds there. */
 void saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
@@ -81,6 +82,9 @@ void saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct f
 /* Whether a function that was interrupted can have saved a register at `place`. */
 bool saves_are_possible(const struct stackpack_context *context, const struct save *save,
                         uintptr_t cfa, uintptr_t place);
+/* False if the register, too, may have the caller's value, and another one than its place. */
+bool saves_are_clear(const struct stackpack_context *context, unsigned reg, const struct save *save,
+                     uintptr_t place);
 
 /* The caller of a function that was interrupted: adds the places that its rules leave out. */
 void saves_complete(const struct target *target, const struct save saves[SAVES], uintptr_t cfa,

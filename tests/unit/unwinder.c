@@ -195,7 +195,7 @@ TEST(at_every_instruction) {
 /* ---- Hand-made stacks ---- */
 
 /* Functions that are never called. Of each, the frame in the middle agrees with the rules. */
-extern const char pushes[], framed[], computed[], arguments[], untouched[];
+extern const char pushes[], framed[], computed[], arguments[], part[], untouched[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -227,6 +227,11 @@ __asm__(".text\n"
         ".cfi_offset %rcx, -32\n"
         "nop\n"
         "arguments: ud2\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        ".cfi_offset %rbx, -24\n"
+        "nop\n"
+        "part: ud2\n"
         ".cfi_endproc\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -318,6 +323,23 @@ TEST(a_register_that_is_computed) {
   ck_assert_uint_eq(context.known, 1 << STACKPACK_RBX);
   ck_assert_uint_eq(context.in_memory, 0);
   ck_assert_uint_eq(context.registers[STACKPACK_RBX], (uintptr_t)&words[3]);
+  end_stack();
+}
+
+/* A part of a function that begins with a place in the red zone: GCC's has saved the register there, but
+ * Clang's leaves the caller's value in the register. */
+TEST(a_register_that_may_be_saved) {
+  uintptr_t *words = make_stack(), rbx = 3;
+  struct stackpack_context context = context_at(part, &words[8]);
+  words[8] = (uintptr_t)untouched;
+  words[6] = 4;
+  stackpack_context_save(&context, STACKPACK_RBX, &rbx);
+  context.is_exact = 1;
+  expect_not_unwound(context, STACKPACK_UNWINDER_BAD_TABLE);
+  words[6] = rbx;
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  ck_assert_uint_eq(context.registers[STACKPACK_RBX], (uintptr_t)&words[6]);
+  ck_assert_uint_eq(context.seconds[STACKPACK_RBX], (uintptr_t)&rbx);
   end_stack();
 }
 
