@@ -45,7 +45,7 @@ static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
 /* Whether a register's place is in the frame, or else in the red zone: where the CFA goes by the stack
  * pointer. */
 static bool is_in_frame(const struct frame_rules *row, unsigned reg) {
-  return row->cfa_value >= -row->values[reg];
+  return (int64_t)row->cfa_value + row->values[reg] >= 0;
 }
 
 /* Whether a row shows that a register isn't in the red zone any more, or never was. */
