@@ -8,7 +8,7 @@ mkdir folder
 expect_refusal 'no/such/out: ' "$stackpack" pack --always -o no/such/out app
 expect_refusal 'folder: ' "$stackpack" pack --always -o folder app
 expect_refusal 'app/out: ' "$stackpack" pack --always -o app/out app
-expect_refusal ': ' "$stackpack" pack --always -o '' app
+expect_refusal '--output has an empty value; ' "$stackpack" pack --always -o '' app
 long=$(printf '%0300d' 0)
 expect_refusal "$long: " "$stackpack" pack --always -o "$long" app
 if mknod full c 1 7 2>/dev/null && { true <full; } 2>/dev/null; then
