@@ -46,11 +46,16 @@ void code_sort(struct code *code) {
   code_ranges_sort(&code->named);
 }
 
-const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size) {
-  const size_t after = SEARCH_BELOW(code->parts, code->count, address, address);
+const struct section_bytes *code_part(const struct code *code, uint64_t address) {
+  const size_t after = SEARCH_UP_TO(code->parts, code->count, address, address);
   const struct section_bytes *part = after == 0 ? NULL : &code->parts[after - 1];
+  return part != NULL && address - part->address < part->size ? part : NULL;
+}
+
+const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size) {
+  const struct section_bytes *part = code_part(code, address - 1);
   *size = part == NULL ? 0 : address - part->address;
-  return part == NULL || *size > part->size ? NULL : part->bytes + *size;
+  return part == NULL ? NULL : part->bytes + *size;
 }
 
 /* Whether a call may end at an address, of at most `size` bytes. */

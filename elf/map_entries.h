@@ -41,6 +41,8 @@ bool code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_
 /* Sorts parts and names, after the last one is added. */
 void code_sort(struct code *code);
 
+/* The part that an address is in; NULL: there is none. */
+const struct section_bytes *code_part(const struct code *code, uint64_t address);
 /* The end of *size bytes of code that end at an address; NULL: there is none. */
 const uint8_t *code_before(const struct code *code, uint64_t address, uint64_t *size);
 

@@ -100,14 +100,8 @@ static void guess(void *context, struct unit *unit, const struct unit_step *step
   (void)unit_enter(unit, unit_after(step), state, true);
 }
 
-static const struct section_bytes *part_at(const struct code *code, uint64_t address) {
-  const size_t after = SEARCH_UP_TO(code->parts, code->count, address, address);
-  const struct section_bytes *part = after == 0 ? NULL : &code->parts[after - 1];
-  return part != NULL && address - part->address < part->size ? part : NULL;
-}
-
 static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **bytes) {
-  const struct section_bytes *part = part_at(context, address);
+  const struct section_bytes *part = code_part(context, address);
   if (part == NULL)
     return 0;
   *bytes = part->bytes + (address - part->address);
@@ -477,7 +471,7 @@ static bool is_unwound(const struct code_ranges *unwound, uint64_t start, uint64
 /* The function's code; NULL unless it is contiguous. */
 static const uint8_t *bytes_of(const struct safepoint_function *function, const struct code *code) {
   const uint64_t size = function->end - function->address;
-  const uint8_t *bytes;
+  const uint8_t *bytes = NULL;
   const bool is_whole = function->end > function->address && size < SIZE_LIMIT &&
                         bytes_at(code, function->address, &bytes) >= size;
   return is_whole ? bytes : NULL;
