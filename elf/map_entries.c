@@ -358,9 +358,11 @@ static bool loses_value(const struct checker *checker, const struct safepoint *r
  * frame, is found: LLVM's code pushes such a register before the call, and pops it afterwards. */
 static bool check_calls(struct checker *checker) {
   const struct safepoints *table = checker->table;
+  if (checker->code->machine == NULL)
+    return true;
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
-    if (checker->no_record[i] || checker->code->machine == NULL || !loses_registers(record) ||
+    if (checker->no_record[i] || !loses_registers(record) ||
         (!loses_frame(checker, record) && !loses_value(checker, record)))
       continue;
     checker->no_record[i] = true;

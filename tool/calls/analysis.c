@@ -597,7 +597,7 @@ static void find_unreached(struct analysis *analysis, const struct matcher *matc
   for (size_t i = 0; i < matcher->count; i++)
     is_met[matcher->matches[i].pattern] |= flood.is_reached[matcher->matches[i].node];
   for (size_t i = policy->count; i-- > 0;)
-    if (policy->patterns[i].kind == POLICY_GC_ENTRY && !is_met[i] && table->record_count > 0)
+    if (policy->patterns[i].kind == POLICY_GC_ENTRY && !is_met[i])
       analysis->unreached = policy->patterns[i].text;
   free(is_met);
   flood_close(&flood);
@@ -660,7 +660,8 @@ bool analysis_open(struct analysis *analysis, const struct call_graph *graph,
     ok = problem_set(problem, "local symbols are missing: a part of a GC entry may have no name");
   if (ok) {
     compute(analysis, policy);
-    find_unreached(analysis, &matcher, table);
+    if (table->record_count > 0)
+      find_unreached(analysis, &matcher, table);
   }
   matcher_close(&matcher);
   if (ok && policy->strict && analysis->unreached != NULL)
