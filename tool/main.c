@@ -3,14 +3,12 @@
 
 #include "runtime/stackpack.h"
 #include "tool/image/budget.h"
+#include "tool/image/start.h"
 
-#include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct {
   const char *name;
@@ -48,14 +46,6 @@ static int finish(int status) {
   return EXIT_UNUSABLE;
 }
 
-/* What a command prints must not get into a file that has a closed stream's number. Open for the other
- * direction, such a stream still fails. */
-static void fill_closed_streams(void) {
-  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
-    if (fcntl(stream, F_GETFD) < 0)
-      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-}
-
 /* Runs a subcommand: argv[0] is its name. */
 static int run(int argc, char **argv) {
   struct nearest nearest = {.wanted = argv[0]};
@@ -71,10 +61,8 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   json_set_alloc_funcs(malloc, free); /* see memory.c */
-  fill_closed_streams();
+  start_safely();
   budget_limit_memory();
-  /* A file that grows too large for `ulimit -f` is a failed write, as a full disk is. */
-  signal(SIGXFSZ, SIG_IGN);
   if (argc < 2)
     return usage_error("", "no command given");
   const bool is_help = strcmp(argv[1], "help") == 0;

@@ -188,6 +188,12 @@ expect_status 2 "$wrapper" --stackpack-ld=ld.bfd -o app "${managed[@]}" --stackp
 grep -q '^stackpack: app: ' err || { cat err >&2; fail "what pack says is lost"; }
 [[ ! -e app ]] || fail "a program that couldn't be packed is left"
 
+# Closed streams' numbers are no file's.
+printf '#!/bin/sh\nls -l /proc/$PPID/fd >descriptors\n' >list
+chmod +x list
+"$wrapper" --stackpack-ld=./list -o app start.o <&- >&- 2>&-
+[[ $(grep -c ' [012] -> /dev/null$' descriptors) == 3 ]] || { cat descriptors >&2; fail "closed streams"; }
+
 # ---- Signals: to the linker, and back from it ----
 cat >slow <<'END'
 #!/bin/bash

@@ -25,6 +25,7 @@
 #include "elf/elf_file.h"
 #include "runtime/stackpack.h"
 #include "tool/image/clean.h"
+#include "tool/image/start.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,7 +160,7 @@ int main(int argc, char **argv) {
   struct problem problem = {0};
   sigset_t signals;
   int status = 0;
-  signal(SIGXFSZ, SIG_IGN); /* as in tool/main.c: a failed write */
+  start_safely();
   bool ok = arguments_read(&arguments, argc - 1, argv + 1, &problem);
   run_hold_signals(&signals); /* not before: a response file may be a pipe */
   const bool wants_help = ok && arguments.help;
