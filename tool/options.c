@@ -161,6 +161,12 @@ static const struct command_option *option_of(const struct command_option *optio
   return NULL;
 }
 
+/* Whether getopt_long took the next option, or the end of options, for the value of the one that it
+ * has found: a value that begins so is written after the option's =. */
+static bool takes_option(char **argv) {
+  return optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0;
+}
+
 bool command_options(const struct command *command, const struct command_option *options, int argc,
                      char **argv, int *status) {
   const struct getopt_tables tables = tables_of(options);
@@ -168,6 +174,8 @@ bool command_options(const struct command *command, const struct command_option 
   opterr = 0;
   *status = EXIT_UNUSABLE;
   for (int found; (found = getopt_long(argc, argv, tables.letters, tables.options, NULL)) != -1;) {
+    if (takes_option(argv))
+      found = ':';
     const struct command_option *option = option_of(options, found);
     if (option != NULL && take(option, optarg, &problem))
       continue;
@@ -175,7 +183,7 @@ bool command_options(const struct command *command, const struct command_option 
       fputs(command->help, stdout);
       *status = EXIT_DONE;
     } else if (option == NULL) {
-      usage_unknown(command, tables.options, found, argv[optind - 1]);
+      usage_unknown(command, tables.options, found, argv[optind - 1 - takes_option(argv)]);
     } else if (problem.file != NULL) {
       problem_print(&problem, problem.file);
     } else {

@@ -188,6 +188,9 @@ expect_status 2 "$wrapper" --stackpack-ld=ld.bfd -o app "${managed[@]}" --stackp
 grep -q '^stackpack: app: ' err || { cat err >&2; fail "what pack says is lost"; }
 [[ ! -e app ]] || fail "a program that couldn't be packed is left"
 
+STACKPACK_OPTIONS=--gc-entry expect_status 2 "$wrapper" --stackpack-ld=ld.bfd -o app "${managed[@]}"
+only_line_matches '^stackpack: --gc-entry needs a value' err || { cat err >&2; fail "an option without its value"; }
+
 # Closed streams' numbers are no file's.
 printf '#!/bin/sh\nls -l /proc/$PPID/fd >descriptors\n' >list
 chmod +x list

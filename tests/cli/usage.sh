@@ -42,6 +42,10 @@ expect_usage dump --source=yes file
 grep -q -- '--source takes no value' err || fail "a value too many: $(<err)"
 expect_usage dump --function
 grep -q -- '--function needs a value' err || fail "a missing value: $(<err)"
+expect_usage dump --function -- file
+grep -q -- '--function needs a value' err || fail "the options' end is taken for a value: $(<err)"
+expect_usage pack -o --always file
+grep -q -- '-o needs a value' err || fail "an option is taken for a value: $(<err)"
 expect_usage pack -x file
 grep -q 'unknown option: -x;' err || fail "a letter that isn't known: $(<err)"
 expect_help pack --help
