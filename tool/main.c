@@ -65,16 +65,20 @@ int main(int argc, char **argv) {
   budget_limit_memory();
   if (argc < 2)
     return usage_error("", "no command given");
-  const bool is_help = strcmp(argv[1], "help") == 0;
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (is_help && argc == 2)) {
-    print_help(stdout);
-    return finish(EXIT_DONE);
-  }
-  if (strcmp(argv[1], "--version") == 0) {
-    puts("stackpack " STACKPACK_VERSION);
-    return finish(EXIT_DONE);
-  }
-  if (is_help)
+  const bool is_version = strcmp(argv[1], "--version") == 0;
+  const bool may_name_command = strcmp(argv[1], "help") == 0;
+  const bool is_help =
+      may_name_command || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0;
+  if (!is_help && !is_version)
+    return run(argc - 1, argv + 1);
+  const int most = may_name_command ? 3 : 2;
+  if (argc > most)
+    return usage_error("", "an argument too many: '%s'", argv[most]);
+  if (argc == 3)
     return run(2, (char *[]){argv[2], "--help", NULL});
-  return run(argc - 1, argv + 1);
+  if (is_help)
+    print_help(stdout);
+  else
+    puts("stackpack " STACKPACK_VERSION);
+  return finish(EXIT_DONE);
 }

@@ -74,6 +74,11 @@ expect_usage pack --section
 expect_usage pack --statepoints=perhaps file
 expect_usage dump --format=xml file
 expect_usage dump one two
+for surplus in "help pack extra" "--version extra" "--help extra" "-h extra"; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_usage $surplus
+  only_line_matches "^stackpack: .*'extra'" err || fail "'$surplus': $(<err)"
+done
 for option in pack:--output pack:--policy pack:--gc-entry split:--output-directory stats:--filter unpack:--raw; do
   expect_usage "${option%:*}" "${option#*:}=" file
   grep -q -- "${option#*:} has an empty value" err || fail "$option: $(<err)"
