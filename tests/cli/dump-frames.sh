@@ -34,6 +34,11 @@ awk '/call/ && ++calls == 2 { print ".cfi_undefined %rbx" } 1' twice.s >lost.s
 link_with lld lost main.o lost.o
 expect_status 0 "$stackpack" dump lost
 (($(grep -c 'rip-8; lost: rbx$' out) == 1)) || { cat out >&2; fail "the second record's lost register is missing"; }
+awk '/call/ && ++calls == 2 { print ".cfi_undefined %rip" } 1' twice.s >lost.s
+"$LLVM/bin/clang" -c lost.s
+link_with lld lost main.o lost.o
+expect_status 0 "$stackpack" dump lost
+(($(grep -c '; from there: nothing; lost: rip$' out) == 1)) || { cat out >&2; fail "a frame that saves nothing"; }
 
 # Each reference of the JSON dump has a cell in its column: a wide function, in one table.
 {

@@ -73,7 +73,8 @@ void record_text_frame(const struct record_text *text, const struct record_view 
   }
   printf("ends at ");
   print_place(text->machine, frame->cfa_register, frame->cfa_offset);
-  printf("; from there%s:", frame->is_signed ? ", the return address signed" : "");
+  printf("; from there%s:%s", frame->is_signed ? ", the return address signed" : "",
+         frame->saved == 0 ? " nothing" : "");
   for (uint32_t bits = frame->saved; bits != 0; bits &= bits - 1) {
     const unsigned reg = (unsigned)__builtin_ctz(bits);
     putchar(' ');
