@@ -160,6 +160,15 @@ for at in 7 8; do # of the first relocation's place and type
   refused 'a relocation of type [0-9]+ in section .llvm_stackmaps, or out of bounds$' broken.o
 done
 broken 'stack maps of a processor' 'file machine' 3
+llvm-objcopy --strip-all x86_64.o stripped.o
+refused 'no symbol table$' stripped.o
+expect_refusal 'stripped.o: no symbol table$' "$stackpack" split stripped.o
+clang -c -o plain.o -x c - <<<"int plain(void) { return 1; }"
+llvm-objcopy --strip-all plain.o
+for command in "dump plain.o" "lookup plain.o f+0x1" "stats plain.o" "report -o page.html plain.o" "pack plain.o"; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_refusal 'plain.o: no stack maps: no section .llvm_stackmaps$' "$stackpack" $command
+done
 head -c 3000 x86_64.o >broken.o
 refused '' broken.o
 llvm-ar rcs machines.a x86_64.o aarch64.o

@@ -83,8 +83,17 @@ static bool add_object(struct opened_objects *objects, const char *path, const u
                 problem_set(problem, "it is for another machine than the members before"));
 }
 
-static bool has_text(const struct member *member, const char *text) {
-  return text != NULL && memmem(member->bytes, member->size, text, strlen(text) + 1) != NULL;
+/* Whether an object may have a section of the names: its table of names has one, with the NUL. */
+static bool has_names(struct lay_out_names names, const uint8_t *bytes, size_t size) {
+  return memmem(bytes, size, names.maps, strlen(names.maps) + 1) != NULL ||
+         (names.roots != NULL && memmem(bytes, size, names.roots, strlen(names.roots) + 1) != NULL);
+}
+
+static bool add_file(struct opened *opened, struct lay_out_names names, struct problem *problem) {
+  const struct input *file = &opened->objects->file;
+  if (!has_names(names, file->bytes, file->size))
+    return problem_set(problem, "no stack maps: no section %s", names.maps);
+  return add_object(opened->objects, opened->program.path, file->bytes, file->size, problem);
 }
 
 static bool add_members(struct opened *opened, struct lay_out_names names,
@@ -98,7 +107,7 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
     const struct member *member = &archive->members[i];
     struct problem why = {0};
     if (archive_is_special(member->header) || !split_is_object(member->bytes, member->size) ||
-        !(has_text(member, names.maps) || has_text(member, names.roots)))
+        !has_names(names, member->bytes, member->size))
       continue;
     const struct member_name name = archive_name(archive, member->header);
     const size_t before = objects->count;
@@ -138,8 +147,7 @@ static bool open_objects(struct opened *opened, const char *path,
     return false;
   opened->size = objects->file.size;
   const bool is_archive = archive_is(objects->file.bytes, objects->file.size);
-  if (!(is_archive ? add_members(opened, names, problem)
-                   : add_object(objects, path, objects->file.bytes, objects->file.size, problem)) ||
+  if (!(is_archive ? add_members(opened, names, problem) : add_file(opened, names, problem)) ||
       !lay_out(objects->items, objects->count, names, &objects->bytes, &opened->pieces, problem) ||
       !image_open_memory(&program->image, objects->bytes.bytes, objects->bytes.size, problem))
     return false;
