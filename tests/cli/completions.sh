@@ -66,7 +66,10 @@ expect() { # LINE WORD...: what the last word of the line may become
 mapfile -t commands < <(helps commands)
 expect "stackpack w" why
 expect "stackpack un" unpack
-expect "stackpack " "${commands[@]}"
+expect "stackpack " help "${commands[@]}"
+expect "stackpack help un" unpack
+expect "stackpack help " "${commands[@]}"
+expect "stackpack he" help
 expect "stackpack --v" --version
 expect "stackpack pack ap" app
 expect "stackpack pack --policy=gc" gc.policy

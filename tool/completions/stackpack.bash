@@ -28,14 +28,15 @@ _stackpack_files() {
 }
 
 _stackpack() {
-  local cur prev words cword split value i command='' has_end=false
+  local cur prev words cword split value i others command='' has_end=false
   _init_completion -s -n : || return
   for ((i = 1; i < cword; i++)); do
     if [[ ${words[i]} == -- ]]; then has_end=true; fi
     if [[ -z $command && ${words[i]} != -* ]]; then command=${words[i]}; fi
   done
-  if [[ -z $command ]]; then
-    mapfile -t COMPREPLY < <(compgen -W "$(_stackpack_help | sed -nE 's/^  ([a-z]+) .*/\1/p') --help --version" -- "$cur")
+  if [[ -z $command || $command == help ]]; then
+    [[ -z $command ]] && others='help --help --version' || others=''
+    mapfile -t COMPREPLY < <(compgen -W "$(_stackpack_help | sed -nE 's/^  ([a-z]+) .*/\1/p') $others" -- "$cur")
     return
   fi
   if $has_end; then

@@ -69,6 +69,8 @@ function __stackpack_choices
 end
 
 complete -c stackpack -n 'not __stackpack_command' -f -a '(__stackpack_commands)'
+complete -c stackpack -n 'not __stackpack_command' -f -a help -d 'Describe a command'
+complete -c stackpack -n 'contains help (__stackpack_command)' -f -a '(__stackpack_commands)'
 complete -c stackpack -n 'not __stackpack_command' -l help -d 'Print help'
 complete -c stackpack -n 'not __stackpack_command' -l version -d 'Print the version'
 complete -c stackpack -n '__stackpack_command; and __stackpack_at_choice' -f -a '(__stackpack_choices)'

@@ -41,14 +41,15 @@ _stackpack() {
   local -a commands specs
   typeset -A opt_args
   _arguments -C '--help[print help]' '--version[print the version]' '1: :->command' '*:: :->argument' && return
-  case $state in
-  command)
+  case $state:$words[1] in
+  command:* | argument:help)
     for line in ${(f)"$($program --help 2>/dev/null)"}; do
       [[ $line != (#b)'  '([a-z]##)' '##(*) ]] || commands+=("${match[1]}:$(_stackpack_quoted $match[2])")
     done
+    [[ $state != command ]] || commands+=('help:describe a command')
     _describe command commands
     ;;
-  argument)
+  argument:*)
     _stackpack_specs "$($program $words[1] --help 2>/dev/null)"
     _arguments -s -S $specs '*:file:_files'
     ;;
