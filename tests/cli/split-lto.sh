@@ -37,6 +37,11 @@ if clang -O1 -flto -ffat-lto-objects -x ir -c -o fat.o list.o 2>/dev/null && ld.
     link 0 $input -Wl,--fat-lto-objects
     expect_packed app
   done
+  echo 'INPUT(fat-split.o)' >fat.ld # also where a linker script names one
+  link 2 fat.ld -Wl,--gc-sections,--fat-lto-objects
+  grep -qE "^stackpack-ld: fat.ld: it names fat-split.o, whose stack maps " err || { cat err >&2; fail "fat.ld: not refused"; }
+  link 0 fat.ld -Wl,--gc-sections
+  expect_packed app
 fi
 ld.lld -r -o all.o list.o unused.o
 link 0 all.o -Wl,--gc-sections

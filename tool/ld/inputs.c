@@ -125,8 +125,9 @@ static bool collects_garbage(const struct words *words) {
 
 /* Whether the linker compiles bitcode of the input, and leaves out all unreferenced sections. */
 static bool loses_maps(const struct split *split, const struct words *words) {
-  const bool takes_fat = has_option(words, "fat-lto-objects", "no-fat-lto-objects");
-  return (split->is_uncompiled || (split->is_fat && takes_fat)) && collects_garbage(words);
+  return (split->is_uncompiled ||
+          (split->is_fat && has_option(words, "fat-lto-objects", "no-fat-lto-objects"))) &&
+         collects_garbage(words);
 }
 
 /* An input, which may be named again and again. */
@@ -255,27 +256,27 @@ static char *find_named(const struct words *folders, const char *script, const c
 }
 
 /* Whether an input keeps its stack maps, though it stays whole and --gc-sections is in force. */
-static bool keeps_maps(const char *path) {
+static bool keeps_maps(const struct words *words, const char *path) {
   struct problem ignored = {0};
   struct split split = {0};
   struct input input;
   if (!is_input(path) || !input_open(&input, path, &ignored))
     return true;
   const bool ok = split_file(&split, path, input.bytes, input.size, &ignored) &&
-                  split.file.bytes == NULL && !split.is_uncompiled;
+                  split.file.bytes == NULL && !loses_maps(&split, words);
   free(split.file.bytes);
   input_close(&input);
   return ok;
 }
 
 /* Refuses a linker script that names an input whose stack maps would be left out. */
-static bool check_script(const struct words *folders, const char *script, bool is_static,
-                         struct problem *problem) {
+static bool check_script(const struct words *words, const struct words *folders, const char *script,
+                         bool is_static, struct problem *problem) {
   struct words names = scripts_inputs(script);
   bool ok = true;
   for (size_t i = 0; ok && i < names.count; i++) {
     char *path = find_named(folders, script, names.items[i], is_static);
-    ok = path == NULL || keeps_maps(path) ||
+    ok = path == NULL || keeps_maps(words, path) ||
          problem_set(problem,
                      "%s: it names %s, whose stack maps --gc-sections would leave out; split it by "
                      "`stackpack split`, or name it on the command line",
@@ -287,10 +288,10 @@ static bool check_script(const struct words *folders, const char *script, bool i
 }
 
 /* Refuses an archive in the linker's own folders whose stack maps would be left out. */
-static bool check_own(const struct words *own, const char *word, const struct place *place,
-                      struct problem *problem) {
+static bool check_own(const struct words *words, const struct words *own, const char *word,
+                      const struct place *place, struct problem *problem) {
   char *path = library_of(word) == NULL ? NULL : input_of(own, word, place);
-  const bool ok = path == NULL || keeps_maps(path) ||
+  const bool ok = path == NULL || keeps_maps(words, path) ||
                   problem_set(problem,
                               "%s: --gc-sections would leave out its stack maps; name its folder "
                               "by -L",
@@ -322,16 +323,16 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     const char *script =
         script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
     if (script != NULL && collects)
-      ok = check_script(&folders, script, place.is_static, problem);
+      ok = check_script(words, &folders, script, place.is_static, problem);
     char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
     if (ok && path == NULL && collects)
-      ok = check_own(&own, words->items[i], &place, problem);
+      ok = check_own(words, &own, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
       if (is_input(path))
         ok = split_input(inputs, path, words, i, problem);
       else if (collects)
-        ok = check_script(&folders, path, place.is_static, problem);
+        ok = check_script(words, &folders, path, place.is_static, problem);
     }
     free(path);
   }
