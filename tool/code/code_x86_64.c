@@ -358,13 +358,21 @@ static bool moves_by_less(const struct operation *operation) {
   }
 }
 
+static void set_pop(const struct operation *operation, struct code_stack *stack) {
+  const bool loads_stack = operation->raw.mnemonic == ZYDIS_MNEMONIC_POP &&
+                           may_name(operation, RSP); /* pop %rsp, pop (%rsp) */
+  if (memory_base(operation) != CODE_NO_BASE)
+    set_operands(operation, stack);
+  else
+    set_memory(stack, CODE_STACK_POINTER, loads_stack ? 0 : -8, 8, true);
+  stack->growth = loads_stack ? CODE_STACK_LOST : -8;
+}
+
 static void set_stack(const struct operation *operation, struct code_stack *stack) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   const enum code_stack_base base = memory_base(operation);
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = distance_of(operation);
   const int to = register_of(&operation->operands[0]);
-  const bool loads_stack =
-      raw->mnemonic == ZYDIS_MNEMONIC_POP && may_name(operation, RSP); /* pop %rsp, pop (%rsp) */
   if (moves_by_less(operation)) {
     stack->growth = CODE_STACK_LOST;
     stack->loses_frame = true;
@@ -382,11 +390,7 @@ static void set_stack(const struct operation *operation, struct code_stack *stac
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
-    if (base != CODE_NO_BASE)
-      set_operands(operation, stack);
-    else
-      set_memory(stack, CODE_STACK_POINTER, loads_stack ? 0 : -8, 8, true);
-    stack->growth = loads_stack ? CODE_STACK_LOST : -8;
+    set_pop(operation, stack);
     return;
   case ZYDIS_MNEMONIC_LEAVE:
     set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
