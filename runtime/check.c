@@ -13,6 +13,8 @@
 #include "runtime/stackpack_check.h"
 #include "runtime/walk.h"
 
+_Static_assert(sizeof(struct stackpack_check) < 4 << 10, "stackpack_check.h promises it");
+
 /* ---- Frames ---- */
 
 /* Moves to the next managed frame, or past the last one. *meets: whether the native frame at which

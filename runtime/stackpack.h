@@ -24,8 +24,9 @@
  * - Only the functions named *_open and *_close, and those that change a process, allocate, take a
  * lock or change errno. All others may be called from a signal handler, and from any number of
  * threads at once.
- * - Structures are the caller's own and may be copied; members named `private_` are the library's.
- * An open table, process or file must outlive the records, pairs and lists taken from it.
+ * - Structures are the caller's own and may be copied, except for an open process, its modules and an
+ * open cache; members named `private_` are the library's. An open table, process or file must stay in
+ * place as long as the records, pairs and lists taken from it.
  * - Broken or hostile bytes give STACKPACK_CORRUPT or an early end, never a crash.
  *
  * Terms are those of LLVM's documents "Stack maps and patch points in LLVM" and "Garbage Collection
@@ -368,6 +369,9 @@ struct stackpack_process {
  * modules are served. */
 enum stackpack_error stackpack_process_open(struct stackpack_process *process,
                                             struct stackpack_module *modules, size_t capacity);
+
+/* Frees the process's memory: no thread may use the process or its records any more. The array of
+ * modules is the caller's again. */
 void stackpack_process_close(struct stackpack_process *process);
 
 /* The number of modules with stack maps. */
@@ -484,7 +488,8 @@ struct stackpack_memory {
 };
 
 /* Reads the stack maps, as those of a loaded module are read: afterwards *maps and its bytes are
- * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code. */
+ * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code. After
+ * an error there is nothing to close. */
 enum stackpack_error stackpack_memory_open(struct stackpack_memory *memory,
                                            const struct stackpack_maps *maps);
 void stackpack_memory_close(struct stackpack_memory *memory);
@@ -860,7 +865,7 @@ struct stackpack_file {
 
 /* Maps the file's packed section and opens it, or reads its raw one. A file whose packed section is
  * open may be replaced (by rename), but not written over or truncated: its bytes are read in place,
- * as a running program's are. */
+ * as a running program's are. After an error there is nothing to close. */
 enum stackpack_error stackpack_file_open(struct stackpack_file *file, const char *path);
 void stackpack_file_close(struct stackpack_file *file);
 
