@@ -6,27 +6,27 @@
 install_tree
 mapfile -t flags < <(library_flags)
 ((${#flags[@]} == 0)) || skip "the installed library has sanitizers, and the bindings' programs haven't"
-libdir=$PWD/installed/opt/stackpack/lib
-linkers=$PWD/installed/opt/stackpack/libexec/stackpack/
-"$LLVM/bin/llc" -O2 -filetype=obj -o managed.o "$TOP/samples/builds/managed.ll"
+prefix=$PWD/installed/opt/stackpack
+libdir=$prefix/lib
+export PATH=$LLVM/bin:/usr/bin:$prefix/bin:$PATH ZIG_GLOBAL_CACHE_DIR=$PWD/cache
 
-expect_collector() { # PROGRAM
-  expect_packed "$1"
-  expect_status 0 ./"$1"
+# Runs the lines of bindings/README.md for a language, in a folder of its name.
+expect_collected() { # LANGUAGE
+  mkdir "$1"
+  sed -n "/^    mkdir -p build\/$1 /,/^\$/p" "$TOP/bindings/README.md" |
+    sed "1d; s,^    ,,; s,/usr/local/,$prefix/,g; s,\.\./\.\./,$TOP/,g" >"$1/script"
+  grep -q collector "$1/script" || fail "bindings/README.md has no lines for $1"
+  expect_status 0 env -C "$1" bash -e script
+  expect_packed "$1/collector"
   expect_output '^338350$'
   grep -qx '100 collections, 200 frames' err || { cat err >&2; fail "$1: other collections"; }
 }
 
 tried=
-rustc=$(PATH=/usr/bin:$PATH command -v rustc || true)
+rustc=$(command -v rustc || true)
 if [[ -n $rustc ]]; then
-  "$rustc" --edition 2021 -O --crate-type rlib --crate-name stackpack "$TOP/bindings/rust/src/lib.rs"
-  # Rust links with --gc-sections: gcc finds stackpack-ld in the folder; it first gives each function its own map.
-  "$rustc" --edition 2021 -O "$TOP/bindings/rust/examples/collector.rs" --extern stackpack=libstackpack.rlib \
-    -L "$libdir" -l stackpack -C relocation-model=static -C link-arg=-no-pie -C link-arg=managed.o \
-    -C link-arg="-B$linkers" \
-    -C link-arg=-Wl,--stackpack-option=--always,--stackpack-option=--gc-entry=heap_allocate -o collector-rust
-  expect_collector collector-rust
+  expect_collected rust
+  cp rust/libstackpack.rlib .
   # A walk reads the addresses that it is given: safe code can't start one. A process with an error is closed.
   cat >safe.rs <<'RUST'
 fn main() {
@@ -55,11 +55,7 @@ if command -v bindgen >/dev/null && [[ $(bindgen --version) == "$(sed -nE 's/.*g
   expect_same sys.rs "$TOP/bindings/rust/src/sys.rs"
 fi
 if command -v zig >/dev/null; then
-  ZIG_GLOBAL_CACHE_DIR=$PWD/cache zig build-exe -O ReleaseSafe -fno-PIE --name collector-zig \
-    --mod "stackpack::$TOP/bindings/zig/stackpack.zig" --deps stackpack "$TOP/bindings/zig/examples/collector.zig" managed.o \
-    -I "$PWD/installed/opt/stackpack/include" -L "$libdir" -lstackpack -lc
-  expect_status 0 "$stackpack" pack --always --gc-entry=heap_allocate collector-zig
-  expect_collector collector-zig
+  expect_collected zig
   tried+=" Zig"
 fi
 [[ -n $tried ]] || skip "neither rustc nor zig is here"
