@@ -366,8 +366,8 @@ static enum stackpack_walk_answer conclude(struct stackpack_walk *walk,
   return walk_end(walk, answer);
 }
 
-/* The two that the common case of stackpack_walk_next isn't to save registers for. At a frame that
- * is absent from the cache, or at the stack's end. */
+/* Out of line, as is next_otherwise: so the common case of stackpack_walk_next saves no registers.
+ * At a frame that is absent from the cache, or at the stack's end. */
 static __attribute__((noinline)) enum stackpack_walk_answer
 look_around(struct stackpack_walk *walk) {
   return conclude(walk, arrive(walk));
@@ -414,10 +414,10 @@ const char *stackpack_walk_text(enum stackpack_walk_answer answer) {
       [STACKPACK_WALK_MISALIGNED] = "a misaligned frame or slot",
       [STACKPACK_WALK_NO_PROGRESS] = "a frame that isn't above the one it called",
       [STACKPACK_WALK_SIZE_UNKNOWN] =
-          "a frame whose size isn't known, or not for sure, which needs unwind tables",
-      [STACKPACK_WALK_NO_FRAME_POINTER] = "a function that doesn't keep a frame pointer",
+          "a frame of unknown or uncertain size, which needs unwind tables",
+      [STACKPACK_WALK_NO_FRAME_POINTER] = "a function without a frame pointer",
       [STACKPACK_WALK_REGISTER_UNKNOWN] =
-          "a register that isn't known, by which a root or a frame's end is told",
+          "an unknown register that a root or a frame's end depends on",
       [STACKPACK_WALK_NOT_UNWOUND] = "a frame that the unwinder can't pass",
       [STACKPACK_WALK_DISAGREEMENT] =
           "frame size, frame pointer and unwinder that contradict each other",

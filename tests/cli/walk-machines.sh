@@ -109,7 +109,7 @@ for machine in "${other_machines[@]}"; do
   choose_machine "$machine"
   build_for "$machine" "$machine" "" libstackpack.a
   end='native code; frames above it were not looked at'
-  stop="a frame whose size isn't known, or not for sure, which needs unwind tables"
+  stop="a frame of unknown or uncertain size, which needs unwind tables"
   build tables 'uwtable "frame-pointer"="none"'
   build pointers 'nounwind "frame-pointer"="all"'
   build both 'uwtable "frame-pointer"="all"'

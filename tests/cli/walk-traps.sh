@@ -49,7 +49,7 @@ without_tables bare-registers registers
 
 end='native code; frames above it were not looked at'
 both="$end, 2 managed frames, 2 forwarded"
-unsure="a frame whose size isn't known, or not for sure, which needs unwind tables"
+unsure="a frame of unknown or uncertain size, which needs unwind tables"
 
 # Ordinary frames, with and without frame pointers.
 for program in plain pointers stored bare; do
@@ -64,7 +64,7 @@ expect_one bare "$unsure, 2 managed frames, 2 forwarded" 1014 plain caller
 
 # A stack pointer that moves after the prologue, and slots addressed from %rbp and %rbx. The registers of the youngest frame
 # are enough. Without them nothing is guessed.
-lost="a register that isn't known, by which a root or a frame's end is told"
+lost="an unknown register that a root or a frame's end depends on"
 for function in dynamic based; do
   for program in plain pointers; do
     expect_walk $program "$both" 1014 $function caller

@@ -1,4 +1,4 @@
-/* note.c - tests format/note.h: the note for finding a table is a well-formed ELF note, and all
+/* note.c - tests elf/note.h: the note for finding a table is a well-formed ELF note, and all
  * others are passed over.
  */
 #include "elf/note.h"

@@ -37,7 +37,7 @@ static uintptr_t value_of(const struct stackpack_context *context, unsigned reg)
 /* ---- At every instruction ---- */
 
 /* Calls function(argument) one instruction at a time, with fixed values in the callee-saved
- * registers. anchor_pc and anchor_sp are an unwinder's expected end. */
+ * registers. anchor_return and anchor_sp are the pc and the stack pointer of the last frame. */
 long call_stepping(long (*function)(long), long argument);
 extern const char anchor_return[], anchor_end[];
 static volatile uintptr_t anchor_sp __attribute__((used)); /* written by the assembly */

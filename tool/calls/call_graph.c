@@ -249,7 +249,7 @@ static void settle_data(struct call_graph *graph) {
   free(is_entered);
 }
 
-/* Notes the end of a pass: see image/trace.h. */
+/* Notes the end of a pass: see tool/image/trace.h. */
 static void end_pass(struct trace *trace, const struct call_graph *graph, const char *pass) {
   trace_pass(trace, pass, "%" PRIu32 " functions, %" PRIu32 " calls", graph->function_count,
              graph->call_count);
