@@ -158,8 +158,8 @@ bool stackpack_check_walks(struct stackpack_check *check, const struct stackpack
 
 /* ---- In words ---- */
 
-/* A text under way, written without the C library's functions, which are unsafe in signal handlers.
- * The part that doesn't fit is left out. */
+/* A text under way. It is written without the C library's functions, for signal handlers, and cut
+ * off at the end of its room. */
 struct writer {
   char *at, *end; /* end: room for the 0 */
 };

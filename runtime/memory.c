@@ -1,7 +1,7 @@
 /* memory.c - opens raw stack maps that are bytes in memory: a JIT's, or a linker script's.
  *
- * They are read as those of a file or a loaded module are (raw.c), but the caller gives the code's
- * place, which a module has in its program headers. A function without an unwind table ends where
+ * The same reader as for files and loaded modules (raw.c) serves them; only the code's place is the
+ * caller's word, in place of program headers. A function without an unwind table ends where
  * the next one starts, or with its code.
  */
 #include "elf/evidence.h"

@@ -9,9 +9,8 @@
  * Another thread may be loading a module that is in the list: its relocations are yet to be done,
  * those of raw stack maps, too. It waits for an update after that.
  *
- * A module is looked at once. The loader counts how many it has loaded and unloaded: while none was
- * unloaded, a module at the start of an earlier one is the same, and while none was loaded, either,
- * there is no work.
+ * A module is looked at once. The loader counts its loads and unloads: as long as the second number
+ * stays, a module at the start of an earlier one is the same; as long as both stay, there is no work.
  *
  * But the file of the module's name may be another one: it was replaced, packed or deleted since,
  * the name is relative and the folder another one, or opening it fails. So memory counts. A file

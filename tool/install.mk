@@ -1,8 +1,8 @@
 # tool/install.mk - installs, and uninstalls; included by the top Makefile.
 #
 # PREFIX is where the files will be used, and DESTDIR, for who makes packages, a folder that stands for / until then. The
-# other folders are those of the GNU coding standards, "Variables for Installation Directories", in capitals. What is
-# installed at which place is said once, in INSTALLED: so `make uninstall` with the same variables takes out the same
+# other folders are those of the GNU coding standards, "Variables for Installation Directories", in capitals. INSTALLED
+# lists each file and its place: so `make uninstall` with the same variables takes out the same
 # files, and the empty folders with the name of the project. (Other folders stay: others may use them.) A component with rules.mk of its own adds there to these lists.
 
 PREFIX ?= /usr/local

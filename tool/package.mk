@@ -1,13 +1,13 @@
-# tool/package.mk - makes what is handed on; included by the top Makefile.
+# tool/package.mk - makes archives and packages; included by the top Makefile.
 #
 #   make dist    $(BUILD)/stackpack-VERSION.tar.xz: the sources, the same bytes for the same sources, whenever and wherever
-#                it is made. The sources are what git tracks, or, in an unpacked archive, what it has.
+#                it is made. The sources are the files that git tracks, or, in an unpacked archive, all files.
 #   make deb     $(BUILD)/deb/*.deb: Debian's packages, from that archive, by dpkg-buildpackage and debian/
 #
 # The version is said once, in runtime/stackpack.h; debian/changelog and the manual pages are checked against it.
 
 DIST := stackpack-$(VERSION)
-# An unpacked archive has no .git: a repository that its folder may be in is another one, which lists none of its files.
+# An unpacked archive has no .git, but its folder may be in another repository.
 DIST_GIT := GIT_CEILING_DIRECTORIES='$(CURDIR)/..' git
 # Of the newest source: git's last commit, or the header with the version.
 DIST_TIME ?= $(or $(SOURCE_DATE_EPOCH),$(shell $(DIST_GIT) log -1 --format=%ct 2>/dev/null || stat -c %Y runtime/stackpack.h))

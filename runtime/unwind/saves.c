@@ -10,10 +10,10 @@
  *   - in an epilogue, after a pop or load: the register has its value again, yet the rules name the
  *     stack, even below the stack pointer; and so they may where ways with and without a frame meet.
  *     GCC does save registers there, in the red zone: in leaf functions, or before it makes the frame.
- *     So not after rows in which their places are in the frame, or which have a frame pointer.
+ *     After rows with their places in the frame, or with a frame pointer, it has left the red zone.
  *   - in a part of a function that begins with places in the red zone: GCC's parts have saved the
- *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). Nothing tells the two apart,
- *     so the step fails unless the word and the register are equal.
+ *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). The two look alike, so the
+ *     step fails unless the word and the register are equal.
  *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
  *     very end.
  *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has

@@ -22,8 +22,8 @@
  * The successors of an indirect call whose ID is a type are the address-taken functions of that
  * type, and all address-taken functions without any type. That holds for any code around the call:
  * the frontend promises that the pointer's value is one of these. A pointer from another file may
- * be called there, too, unless the program is linked with the C library alone, and neither loads
- * libraries, which may store one, nor looks functions up by name.
+ * be called there, too, if the program is linked with other libraries than the C library, loads
+ * libraries (these may store one), or looks functions up by name.
  */
 #include "format/array.h"
 #include "format/search.h"

@@ -21,8 +21,8 @@ bool pattern_is_plain(const char *pattern) { return strpbrk(pattern, "*?[\\") ==
 /* ---- Suffixes ---- */
 
 /* The suffixes that count: of copies, which share their function's name; of functions, too, that
- * only differ in a suffix; and plain numbers, by which compilers tell functions of one name apart,
- * and languages number what is defined in a function. */
+ * only differ in a suffix; and plain numbers: compilers number functions of one name, and languages
+ * the definitions in a function. */
 enum suffixes { COPIES, IDENTITIES, NUMBERS };
 
 /* The length of a compiler's suffix at the start of a text, or 0. */

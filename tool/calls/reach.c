@@ -3,9 +3,8 @@
  * Reachability is a fixed point: a node reaches a goal if it is one, or if a successor does. A
  * forward computation would go over strongly connected components, all of whose nodes reach the
  * same nodes. Backwards is simpler: starting from the goals, the predecessors of all found nodes
- * are found, each once. As they are found in the order of their distance, the node from which one
- * was found is the next on a shortest path; cycles need no thought. Either takes time in proportion
- * to the edges.
+ * are found, each once, in the order of their distance: so each node's finder is the next one on a
+ * shortest path, also in cycles. Either takes time in proportion to the edges.
  */
 #include "tool/calls/reach.h"
 

@@ -429,7 +429,7 @@ static uint32_t unresolved_values(struct value_flow *flow, const struct pad_poin
   return number_of(flow, &state);
 }
 
-/* Enters each landing, besides those of the group's own jumps, which are followed. */
+/* Enters each landing; only the group's own jumps are followed. */
 static void enter_landings(struct value_flow *flow, const struct graph_function *function,
                            uint32_t nothing) {
   const struct graph_builder *builder = flow->builder;

@@ -757,8 +757,7 @@ static void set_values(const struct operation *operation, enum value_operation k
     values->first = VALUE_TOP;
 }
 
-/* Direct jumps change no registers, except for those that count in rcx, and a transaction's
- * start. */
+/* Of direct jumps, the ones that count in rcx and a transaction's start change registers. */
 static uint32_t changed_by_jump(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
   case ZYDIS_MNEMONIC_LOOP:

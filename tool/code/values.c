@@ -568,8 +568,7 @@ static struct code_value other_value(const struct code_instruction *instruction,
   return other;
 }
 
-/* Changes the registers: those that the instruction may or may not write to have one of two
- * values. */
+/* Changes the registers: one that the instruction writes to conditionally has one of two values. */
 static void write(const struct code_instruction *instruction, struct code_state *state,
                   struct code_value result) {
   const struct code_parts *parts = &instruction->parts;

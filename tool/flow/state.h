@@ -73,7 +73,7 @@ struct state state_at_start(const struct code_architecture *architecture);
 struct state_uses state_follow(struct state *state, const struct code_architecture *architecture,
                                const struct code_instruction *instruction);
 
-/* Whether an instruction leaves every state without link_copies as it is, and uses nothing. */
+/* Whether an instruction changes no state without link_copies, and uses nothing. */
 bool state_is_kept(const struct code_architecture *architecture,
                    const struct code_instruction *instruction);
 

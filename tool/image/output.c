@@ -324,7 +324,7 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
 }
 
 /* Blocks the signals that people and systems send to end a command; and those of a pipe without a
- * reader and of a file that gets too large, as the call also returns an error for them. */
+ * reader and of a file that gets too large: the call's error is enough. */
 static void hold_signals(sigset_t *before) {
   static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
   sigset_t set;

@@ -37,7 +37,7 @@ static bool is_unlinked(const char *path) {
 
 /* ---- Objects ---- */
 
-/* Decompresses the debug sections, and leaves those that can't be for lay_out to leave out. */
+/* Decompresses the debug sections. The broken ones stay compressed, and lay_out leaves them out. */
 static bool decompress_object(struct object *object, Elf *elf, struct owned *owned,
                               struct problem *problem) {
   bool ok = true;

@@ -34,8 +34,8 @@ struct source_frames {
 
 struct debug_info;
 
-/* Opens the debug information in a file. NULL if it is unusable: then *problem has the reason. It
- * lasts until the process ends, and *problem, too: it may also be told there what is found later. */
+/* Opens the debug information in a file. NULL if it is unusable: then *problem has the reason. Both
+ * last until the process ends: *problem also gets the faults that are found later. */
 struct debug_info *debug_info_open(const char *path, struct problem *problem);
 
 /* Reads the units of many addresses, before these are found one by one: in the units' order, which

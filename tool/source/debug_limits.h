@@ -1,7 +1,7 @@
 /* debug_limits.h - how much of a file libdwarf may read for debug information.
  *
- * Units refer to tables: of abbreviations, which say what attributes entries have, and of lines,
- * whose files have folders. libdwarf reads a unit's tables anew for each unit, goes through an
+ * Units refer to tables: of abbreviations (the attributes of each kind of entry) and of lines (with
+ * files and their folders). libdwarf reads a unit's tables anew for each unit, goes through an
  * abbreviation for each attribute that it looks for, and joins each file with its folder. So the
  * tables' bytes are counted here before libdwarf reads them: see tool/image/budget.h.
  */

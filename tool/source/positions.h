@@ -24,8 +24,8 @@ struct positions_options {
  * address, after the call; a stack map's is the instruction's own. */
 uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record);
 
-/* Gives each record of a table the position that debug information tells. Where there is none, that
- * is the function's name by the symbol table, which is said. False, and a problem, if the debug
+/* Gives each record of a table its position by debug information. Without that, positions are the
+ * functions' names by the symbol table, and a line says so. False, and a problem, if the debug
  * information can't be used. */
 bool positions_collect(struct safepoints *table, const struct positions_options *options,
                        const struct image *image, const char *path, struct problem *problem);

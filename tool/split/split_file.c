@@ -37,7 +37,7 @@ bool split_file(struct split *split, const char *path, const uint8_t *bytes, siz
   *split = (struct split){0};
   if (path != NULL && archive_is_thin(bytes, size))
     return split_archive(split, path, bytes, size, problem);
-  /* A file without these names has neither such a section nor bitcode that makes one. */
+  /* A section has its name in the file; bitcode that makes one has the intrinsic's. */
   const bool has_maps = memmem(bytes, size, RAW_SECTION, sizeof RAW_SECTION) != NULL;
   const bool has_statepoints = memmem(bytes, size, statepoint, sizeof statepoint - 1) != NULL;
   const bool is_object = split_is_object(bytes, size);
