@@ -48,7 +48,7 @@ class Unusable(Exception):
     """The reason, in one line."""
 
 
-# ---- Names: gdb's character set may lack some (that of the locale C does), and some are bytes that are no text ----
+# ---- Names: gdb's character set may lack some characters (the locale C's does), and some names are bytes outside UTF-8 ----
 
 
 def decoded(get):

@@ -11,7 +11,7 @@
 //! assert_eq!(walk.answer(), stackpack::sys::STACKPACK_WALK_END);
 //! ```
 //!
-//! The rest is in [`sys`], the whole of `stackpack.h`; that header is the manual.
+//! The rest is in [`sys`], all of `stackpack.h` but its inline functions; that header is the manual.
 
 use std::ffi::{c_void, CStr};
 use std::fmt;
