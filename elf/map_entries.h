@@ -18,7 +18,7 @@
  * An entry that contradicts the code is left out. If none of a function's is left, it stays without
  * records: its addresses are no safepoints. Of the entries that are left, and of doubtful ones,
  * only records that are alike in all are kept; addresses at which they differ are in conflict, and
- * get no record. So a wrong live set is never kept; the caller decides on files with conflicts.
+ * get no record. So each kept live set is right; the caller decides on files with conflicts.
  *
  * LLVM also writes records that hold by registers that the call doesn't preserve: see
  * check_calls. These get no record, either. */

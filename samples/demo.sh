@@ -1,8 +1,8 @@
 #!/bin/bash
 # samples/demo.sh BUILD - shows what packing does to a real program, and a moving collector at work. Run by `make demo`.
 #
-# The program is Lua, built from the distribution's source package with a statepoint for each call (tests/corpus). Where
-# no source package can be had, it is the sample semispace, which is too small for its file to shrink by much.
+# The program is Lua, built from the distribution's source package with a statepoint for each call (tests/corpus). Without
+# source packages, it is the sample semispace, too small for its file to shrink by much.
 set -euo pipefail
 build=$1
 stackpack=$build/stackpack

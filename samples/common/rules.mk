@@ -7,7 +7,7 @@
 #   .gc.ll     by statepoints.awk: each function has a GC strategy or is a GC leaf
 #   .ll        by opt: local variables become values (sroa is enough for that), the code is optimised, and then each
 #              call that may collect becomes a statepoint with the references that are alive there. In optimised
-#              code, dce then takes out what no instruction uses: references that the collector need not update.
+#              code, dce then takes out unused results: references that the collector need not update.
 #              check-references.awk refuses references that the stack map would omit.
 #   .o         by llc: machine code and .llvm_stackmaps. It passes arguments without pushes: the stack map's frame
 #              size, which the walk uses, excludes pushed arguments

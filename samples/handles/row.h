@@ -1,6 +1,6 @@
 /* row.h - a row of managed frames: C++ called the oldest, and the youngest runs or calls C++.
  *
- * Frames of C++, which have no stack maps, are between the rows of a stack. A walk gets from row to
+ * Between the rows of a stack are frames of C++, without stack maps. A walk gets from row to
  * row by this chain, the youngest first. Each row notes its end, the stack pointer at which C++
  * called managed code, and its waiting frame while managed code waits for C++.
  */

@@ -7,8 +7,8 @@
  * program's own unwind tables (.eh_frame, through libgcc), remembers each new return address, and
  * lets the thread go on: a `push` of a register, the usual first instruction, is done in the
  * handler; any other instruction is put back and run alone, with the processor's trap flag, before
- * the breakpoint returns. (Only the latter can let another thread slip past, which loses an
- * observation and invents none.)
+ * the breakpoint returns. (Meanwhile another thread may slip past: an observation is lost, none
+ * invented.)
  *
  * In the environment:
  *   RECORD_AT=MODULE:ADDRESS[,...]   the GC entries: a loaded file's base name, and an address as its symbols give it (hex)

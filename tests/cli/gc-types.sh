@@ -104,7 +104,7 @@ for layout in -no-pie "-pie -Wl,-z,notext"; do
   link_with lld app managed.o types.o said.o native.o collect.o main.o load.o $layout
   expect_verdict kept app managed_typed --gc-entry=collect
 
-  # Numbers of 64 bits without low ones are no distances from the global offset table, which has the C library's start function.
+  # Numbers of 64 bits with zeros below are no distances from the global offset table. (It has the C library's start function.)
   echo 'volatile long sink_of_numbers; void numbers(void) { sink_of_numbers = 0x3ff0000000000000; sink_of_numbers = 0x3b9aca0000000000; }' >numbers.c
   "$LLVM/bin/clang" -O1 -fPIE -c numbers.c
   # shellcheck disable=SC2086

@@ -1,6 +1,6 @@
 #!/bin/bash
-# An exception may collect on its way: its unwinder calls the program's own personality routine, and destructors run at landing
-# pads, which are the target of no jump.
+# An exception may collect on its way: its unwinder calls the program's own personality routine, and destructors at landing
+# pads, outside all jumps' targets.
 . "$TOP/tests/cli/common.sh"
 
 compile_managed "$gc/managed.c" managed.o

@@ -8,7 +8,7 @@ printf '#include "%s"\n' stackpack_check.h stackpack_unwind.h >headers.c
 python3 - >declared <<'PYTHON'
 import json
 
-# A declaration's file is written only where it isn't that of the one before: so names tell, which are in no other header.
+# A declaration has its file only if the one before was in another: so names distinguish the header's.
 for node in json.load(open("header.json"))["inner"]:
     if node["kind"] == "FunctionDecl" and node.get("storageClass") != "static" and node["name"].startswith("stackpack_"):
         print(node["name"])

@@ -1,5 +1,5 @@
 #!/bin/bash
-# `make`, `make demo` and `make install` are silent about what only tests need, where pkg-config doesn't know it.
+# `make`, `make demo` and `make install` are silent about the tests' libraries, if pkg-config lacks these.
 . "$TOP/tests/cli/common.sh"
 
 for target in all demo install; do

@@ -131,8 +131,8 @@ for linker in bfd gold; do
   check_refused app "$how"
 done
 
-# The end of a table of constants in front of the stack maps is no reference to them, where a reader of packed ones is known, and other
-# files lack a name for the raw ones.
+# The end of a table of constants in front of the stack maps is no reference to them, if the program has a reader of packed
+# ones, and other files lack a name for the raw ones.
 cat common.h - >loop.c <<'C'
 extern const long *start, *end;
 int main(void) {

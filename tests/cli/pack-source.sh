@@ -1,6 +1,6 @@
 #!/bin/bash
-# `pack --source` puts the records' positions into the table: those of the debug information, without columns and with paths
-# that tell nothing of the folder of the build. All answers stay as they are without it.
+# `pack --source` puts the records' positions into the table: by debug information, without columns, and with paths that
+# hide the folder of the build. All answers stay the same.
 . "$TOP/tests/cli/common.sh"
 
 mkdir -p project/src project/build

@@ -110,8 +110,8 @@ found = set()
 for line in sys.stdin:
     record = json.loads(line)
     is_statepoint = record["kind"] == "statepoint"
-    # Where the program lists the IDs, each record is as it was written. Else no stack map loses its order, and
-    # statepoints are known in frames of a known size.
+    # Where the program lists the IDs, each record is as it was written. Else stack maps keep their order, and in frames
+    # of a known size, statepoints are found.
     if record["id"] < 100:
         assert not is_statepoint or (sys.argv[1] == "random" and not record["gc"]), record
     elif sys.argv[1] == "listed" or record["frame_size"] is not None:

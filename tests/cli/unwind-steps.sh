@@ -7,8 +7,8 @@
 here=$TOP/tests/cli/unwind
 build_plain_library
 # A seed, a compiler and options. Number 12 has a function that realigns by %r13. For the K8, GCC's functions save registers below the stack
-# pointer first. Where Clang's ways with and without a frame meet, its rules are those of a frame, and so they are at the start of a part.
-# Rules omit what the last two do instead of a return.
+# pointer first. Where Clang's ways with and without a frame meet, and at the start of a part, its rules describe a frame.
+# The last two have jumps in place of returns, which rules omit.
 for build in "1 gcc -O0" "1 gcc -O2 -fno-omit-frame-pointer" "12 gcc -O2 -mstackrealign" "1 gcc -Os" "23 gcc -O2 -mtune=k8" \
   "11 $LLVM/bin/clang -O2 -fzero-call-used-regs=all" "12 $LLVM/bin/clang -O2 -fbasic-block-sections=all" \
   "1 gcc -O2 -mfunction-return=thunk -fcf-protection=none" "1 $LLVM/bin/clang -O2 -mlvi-cfi"; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# gdb's commands with code that is compiled at run time, which is in no file: they name it; told of the process by `stackpack process`, they
-# print the roots that the library gives the collector, one by one, in the process and in its core. Broken tables end in a line.
+# gdb's commands with code that is compiled at run time, outside all files: they name it; after `stackpack process`, they print
+# the roots that the library gives the collector, one by one, in the process and in its core. Broken tables end in a line.
 . "$TOP/tests/samples/common.sh"
 
 [[ $(uname -m) == x86_64 ]] || skip "the listing reads registers of x86-64"
@@ -17,7 +17,7 @@ LAST=copier_finish in_gdb process -ex 'break jit_compile' -ex 'ignore 1 80' -ex 
   -ex delete -ex "source $TOP/tests/samples/debugger_listing.py" -ex kill "$programs/jit"
 part() { sed -n "/^-- $1\$/,/^-- $2\$/p" process; } # FROM TO
 
-# ---- Without the command: gdb knows the frames above such code, and says what is missing ----
+# ---- Without the command: gdb has the frames above such code, and a line about the code ----
 
 grep -q ': in no file.s code, .* compiled at run time' process || fail "no frame of such code: $(<process)"
 sed '/: in no file/q' process >before

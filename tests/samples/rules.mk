@@ -21,8 +21,8 @@ $(MUTANTS)/shadow-stack-forgetful: $(MUTANTS)/lists.forgetful.ll.o \
 		$(SHADOW_STACK_ALL)
 	$(SAMPLE_LINK)
 
-# ---- fibers: a collection leaves out the stack of one suspended fiber, that of the running one, or what the fibers are
-# about to be given ----
+# ---- fibers: a collection leaves out the stack of one suspended fiber, that of the running one, or the values on their
+# way to fibers ----
 
 $(MUTANTS)/fibers-without-one.c: MUTATION := s/state == FIBER_SUSPENDED/& \&\& fiber->number != 2/
 $(MUTANTS)/fibers-without-running.c: MUTATION := s/state == FIBER_RUNNING/& \&\& !running/

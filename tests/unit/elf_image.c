@@ -1,5 +1,5 @@
-/* elf_image.c - tests the parts of an ELF file that are found in its bytes: strings, symbols, notes and relocations; and what
- * follows these in the file, which must stay unread.
+/* elf_image.c - tests the parts of an ELF file that are found in its bytes: strings, symbols, notes and relocations. The
+ * bytes after them must stay unread.
  */
 #include "elf/elf_image.h"
 #include "elf/note.h"

@@ -1,11 +1,11 @@
-/* program.c - runs one of the managed functions, and at each safepoint walks the stack in the way that the options say
- * and moves all objects. Prints how each walk ended, and the managed function's finding afterwards:
+/* program.c - runs one of the managed functions, and at each safepoint walks the stack by the options, and moves all
+ * objects. Prints how each walk ended, and the managed function's finding afterwards:
  * a root that was missed shows in the sum.
  *
  *   program FUNCTION [caller] [chain] [no-registers] [resume] [exact]
  *     caller        by way of in_caller
  *     chain         native frames, too, by frame pointer
- *     no-registers  the walk isn't told of them
+ *     no-registers  the walk starts without their places
  *     resume        after native frames at the next of calls_out
  *     exact         the stack's end is declared where the oldest managed frame ends
  */
