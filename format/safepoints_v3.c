@@ -1,4 +1,16 @@
-/* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps. */
+/* safepoints_v3.c - fills a table of safepoints from LLVM's stack maps.
+ *
+ * A record is a row of locations, without a mark of its kind. That of a statepoint with two deopt
+ * values, two references and a stack object, for example:
+ *
+ *   0 0 2                                   calling convention, flags, number of deopt values
+ *   7 rbx                                   these values
+ *   [rsp+8] [rsp+8]   [rsp+8] [rsp+16]      pairs of base and derived reference
+ *   rsp+24                                  allocas
+ *
+ * A stack map's or patch point's row is the compiler's own, and may look the same. So the row's form,
+ * the record's ID and its place decide: see enum statepoint_rule.
+ */
 #include "format/safepoints.h"
 
 #include "format/array.h"

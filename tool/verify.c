@@ -1,4 +1,12 @@
-/* verify.c - stackpack verify: compares a packed program with the original. */
+/* verify.c - stackpack verify: compares a packed program with the original.
+ *
+ * First the policy takes records out of the original, as it did when the program was packed. Then
+ * these are compared:
+ *
+ *   compare.c         the records, and their positions in the source
+ *   compare_frames.c  the original's frames, with another reader of the unwind tables (libdw)
+ *   answers.c         the packed table's answers to look-ups, if all else agrees
+ */
 #include "tool/commands.h"
 
 #include "tool/calls/drop.h"
