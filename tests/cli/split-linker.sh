@@ -114,8 +114,8 @@ done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
 expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-section main.o scripts/beside.a # as GNU ld takes it, too
 
-# The same in a folder that GNU ld searches by itself.
-mkdir -p root/usr/local/lib
+# The same in a folder that GNU ld searches by itself, and in the system's root.
+mkdir -p root/usr/local/lib root/opt
 cp library/libmanaged.a root/usr/local/lib
 printf '.globl _start\n_start: call run@plt\n.section .note.GNU-stack\n' | gcc -c -o start.o -x assembler -
 printf '.globl collect, allocate\ncollect: allocate: ret\n.section .note.GNU-stack\n' | gcc -c -o runtime.o -x assembler -
@@ -124,6 +124,19 @@ expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/r
 only_line_matches "^stackpack-ld: $PWD/root/usr/local/lib/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "another complaint"; }
 expect_status 0 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -L=/usr/local/lib -o own start.o -lmanaged runtime.o
 expect_packed own
+# shellcheck disable=SC2016 # the linker's own
+{
+  expect_status 0 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" '-L$SYSROOT/usr/local/lib' -o own start.o -lmanaged runtime.o
+  expect_packed own
+  echo 'INPUT(=/usr/local/lib/libmanaged.a)' >root/opt/libequals.a
+  echo 'INPUT($SYSROOT/usr/local/lib/libmanaged.a)' >root/opt/libname.a
+  echo 'INPUT(/usr/local/lib/libmanaged.a)' >root/opt/libin.a
+  echo 'INPUT(-lmanaged)' >root/opt/libown.a
+}
+for name in equals name in own; do
+  expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -L=/opt -o own start.o -l$name runtime.o
+  only_line_matches "^stackpack-ld: $PWD/root/opt/lib$name.a: it names $PWD/root/+usr/local/lib/libmanaged.a, whose stack maps " err || { cat err; fail "-l$name: another complaint"; }
+done
 
 TMPDIR=/dev/null expect_status 2 "$wrapper" --stackpack-ld=./printer list.o
 only_line_matches '^stackpack-ld: list.o: /dev/null/' err || { cat err; fail "another complaint"; }

@@ -238,13 +238,31 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   return ok || problem_set(problem, "%s: %s", path, why.text);
 }
 
-/* The file that a linker script names; NULL: it isn't found. To be freed. */
-static char *find_named(const struct words *folders, const char *script, const char *name,
-                        bool is_static) {
-  const char *slash = strrchr(script, '/');
-  const char *library = arguments_after(name, "-l");
+/* The file of -lNAME, also in the linker's own folders; NULL: none. To be freed. */
+static char *find_library(const struct words *words, const struct words *folders, const char *name,
+                          bool is_static) {
+  char *path = libraries_find(folders, name, is_static);
+  if (path != NULL)
+    return path;
+  struct words own = libraries_own(words);
+  path = libraries_find(&own, name, is_static);
+  words_close(&own);
+  return path;
+}
+
+/* The file that a linker script names; NULL: it isn't found. To be freed. An absolute path in a
+ * script of the system's root is one there. */
+static char *find_named(const struct words *words, const struct words *folders, const char *script,
+                        const char *name, bool is_static) {
+  const char *slash = strrchr(script, '/'), *root = libraries_root(words);
+  const char *library = arguments_after(name, "-l"), *in_root = libraries_in_root(name);
   if (library != NULL)
-    return libraries_find(folders, library, is_static);
+    return find_library(words, folders, library, is_static);
+  if (in_root == NULL && name[0] == '/' && root[0] != 0 && arguments_after(script, root) != NULL)
+    in_root = name;
+  char *path_in_root = in_root == NULL ? NULL : libraries_in(root, "%s", in_root);
+  if (path_in_root != NULL)
+    return path_in_root;
   if (access(name, F_OK) == 0)
     return strdup(name);
   char *folder = strndup(script, slash == NULL ? 0 : (size_t)(slash - script));
@@ -275,7 +293,7 @@ static bool check_script(const struct words *words, const struct words *folders,
   struct words names = scripts_inputs(script);
   bool ok = true;
   for (size_t i = 0; ok && i < names.count; i++) {
-    char *path = find_named(folders, script, names.items[i], is_static);
+    char *path = find_named(words, folders, script, names.items[i], is_static);
     ok = path == NULL || keeps_maps(words, path) ||
          problem_set(problem,
                      "%s: it names %s, whose stack maps --gc-sections would leave out; split it by "

@@ -21,10 +21,14 @@ static const char *search_folder(const struct words *words, size_t i) {
   return follows ? words->items[i + 1] : folder;
 }
 
-/* The system's root for the linker. */
-static const char *root_of(const struct words *words) {
+const char *libraries_root(const struct words *words) {
   const char *root = arguments_last(words, "sysroot");
   return root != NULL ? root : "";
+}
+
+const char *libraries_in_root(const char *path) {
+  const char *rest = arguments_after(path, "=");
+  return rest != NULL ? rest : arguments_after(path, "$SYSROOT");
 }
 
 static void add_folder(struct words *folders, const char *root, const char *folder) {
@@ -35,10 +39,10 @@ static void add_folder(struct words *folders, const char *root, const char *fold
 
 struct words libraries_folders(const struct words *words) {
   struct words folders = {0};
-  const char *root = root_of(words);
+  const char *root = libraries_root(words);
   for (size_t i = 0; i < words->count; i++) {
     const char *folder = search_folder(words, i);
-    const char *in_root = folder == NULL ? NULL : arguments_after(folder, "=");
+    const char *in_root = folder == NULL ? NULL : libraries_in_root(folder);
     if (folder != NULL)
       add_folder(&folders, in_root != NULL ? root : "", in_root != NULL ? in_root : folder);
   }
@@ -50,7 +54,7 @@ struct words libraries_own(const struct words *words) {
                                     "/usr/local/lib",   "/lib",   "/usr/lib"};
   struct words folders = {0};
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    add_folder(&folders, root_of(words), own[i]);
+    add_folder(&folders, libraries_root(words), own[i]);
   return folders;
 }
 

@@ -8,7 +8,13 @@
 
 #include <stdbool.h>
 
-/* The folders, in order. "=" at the front of one is the system's root. */
+/* The system's root for the linker; "" if it is /. */
+const char *libraries_root(const struct words *words);
+
+/* A path in the system's root, which is "=" or "$SYSROOT" at its front: the rest; NULL: another. */
+const char *libraries_in_root(const char *path);
+
+/* The folders, in order. */
 struct words libraries_folders(const struct words *words);
 
 /* Folders that GNU ld searches after these. (ld --verbose) */
