@@ -103,7 +103,8 @@ echo '/* GROUP ( no.o ) */ OUTPUT_FORMAT(elf64-x86-64) GROUP ( main.o, AS_NEEDED
 echo 'INPUT(-lm already.o nothing.o)' >scripts/free.ld
 cp library/libmanaged.a scripts/libreal.a
 echo 'INPUT(libreal.a)' >scripts/beside.a
-for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a; do
+echo 'INPUT(beside.a)' >scripts/nested.a
+for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a scripts/nested.a; do
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches '^stackpack-ld: scripts/[a-z]*\.(so|a): it names (list.o|scripts/libreal.a), whose stack maps ' err ||
@@ -133,6 +134,12 @@ expect_packed own
   echo 'INPUT(/usr/local/lib/libmanaged.a)' >root/opt/libin.a
   echo 'INPUT(-lmanaged)' >root/opt/libown.a
 }
+cp root/opt/libin.a root/usr/local/lib/libtext.a
+expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -ltext runtime.o
+only_line_matches '^stackpack-ld: .*/libtext.a: it names .*/libmanaged.a, whose stack maps ' err || { cat err; fail "a script in the linker's folder"; }
+echo 'INPUT(self.a) INPUT(self.a)' >self.a
+expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections -o own start.o self.a
+only_line_matches '^stackpack-ld: self.a: linker scripts name each other$' err || { cat err; fail "a script that names itself"; }
 for name in equals name in own; do
   expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -L=/opt -o own start.o -l$name runtime.o
   only_line_matches "^stackpack-ld: $PWD/root/opt/lib$name.a: it names $PWD/root/+usr/local/lib/libmanaged.a, whose stack maps " err || { cat err; fail "-l$name: another complaint"; }

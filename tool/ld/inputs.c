@@ -287,33 +287,43 @@ static bool keeps_maps(const struct words *words, const char *path) {
   return ok;
 }
 
-/* Refuses a linker script that names an input whose stack maps would be left out. */
+enum { SCRIPTS_DEEPEST = 8 }; /* in one another: more are a script that names itself */
+
+/* Refuses a linker script that names an input whose stack maps would be left out, or such a
+ * script. */
 static bool check_script(const struct words *words, const struct words *folders, const char *script,
-                         bool is_static, struct problem *problem) {
+                         bool is_static, unsigned depth, struct problem *problem) {
   struct words names = scripts_inputs(script);
-  bool ok = true;
+  bool ok = depth <= SCRIPTS_DEEPEST ||
+            problem_set(problem, "%s: linker scripts name each other", script);
   for (size_t i = 0; ok && i < names.count; i++) {
     char *path = find_named(words, folders, script, names.items[i], is_static);
-    ok = path == NULL || keeps_maps(words, path) ||
-         problem_set(problem,
-                     "%s: it names %s, whose stack maps --gc-sections would leave out; split it by "
-                     "`stackpack split`, or name it on the command line",
-                     script, path);
+    ok = path == NULL ||
+         ((keeps_maps(words, path) ||
+           problem_set(problem,
+                       "%s: it names %s, whose stack maps --gc-sections would leave out; split it "
+                       "by `stackpack split`, or name it on the command line",
+                       script, path)) &&
+          check_script(words, folders, path, is_static, depth + 1, problem));
     free(path);
   }
   words_close(&names);
   return ok;
 }
 
-/* Refuses an archive in the linker's own folders whose stack maps would be left out. */
-static bool check_own(const struct words *words, const struct words *own, const char *word,
-                      const struct place *place, struct problem *problem) {
+/* Refuses an archive in the linker's own folders whose stack maps would be left out, or a script
+ * there that names one. */
+static bool check_own(const struct words *words, const struct words *folders,
+                      const struct words *own, const char *word, const struct place *place,
+                      struct problem *problem) {
   char *path = library_of(word) == NULL ? NULL : input_of(own, word, place);
-  const bool ok = path == NULL || keeps_maps(words, path) ||
-                  problem_set(problem,
-                              "%s: --gc-sections would leave out its stack maps; name its folder "
-                              "by -L",
-                              path);
+  const bool ok =
+      path == NULL ||
+      ((keeps_maps(words, path) ||
+        problem_set(problem,
+                    "%s: --gc-sections would leave out its stack maps; name its folder by -L",
+                    path)) &&
+       check_script(words, folders, path, place->is_static, 0, problem));
   free(path);
   return ok;
 }
@@ -341,16 +351,16 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     const char *script =
         script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
     if (script != NULL && collects)
-      ok = check_script(words, &folders, script, place.is_static, problem);
+      ok = check_script(words, &folders, script, place.is_static, 0, problem);
     char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
     if (ok && path == NULL && collects)
-      ok = check_own(words, &own, words->items[i], &place, problem);
+      ok = check_own(words, &folders, &own, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
       if (is_input(path))
         ok = split_input(inputs, path, words, i, problem);
       else if (collects)
-        ok = check_script(words, &folders, path, place.is_static, problem);
+        ok = check_script(words, &folders, path, place.is_static, 0, problem);
     }
     free(path);
   }
