@@ -104,7 +104,11 @@ echo 'INPUT(-lm already.o nothing.o)' >scripts/free.ld
 cp library/libmanaged.a scripts/libreal.a
 echo 'INPUT(libreal.a)' >scripts/beside.a
 echo 'INPUT(beside.a)' >scripts/nested.a
-for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a scripts/nested.a; do
+echo 'INCLUDE "beside.a"' >scripts/include.a
+echo 'STARTUP(libreal.a)' >scripts/startup.a
+echo "SEARCH_DIR($PWD/library)" >scripts/folder.a
+for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a \
+  scripts/nested.a scripts/include.a scripts/startup.a; do
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches '^stackpack-ld: scripts/[a-z]*\.(so|a): it names (list.o|scripts/libreal.a), whose stack maps ' err ||
@@ -112,11 +116,16 @@ for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T sc
   expect_nothing_left
   expect_told "main.o $words" main.o $words
 done
+for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a"; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
+  only_line_matches "^stackpack-ld: $PWD/library/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "$words: another complaint"; }
+done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
 expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-section main.o scripts/beside.a # as GNU ld takes it, too
 
 # The same in a folder that GNU ld searches by itself, and in the system's root.
-mkdir -p root/usr/local/lib root/opt
+mkdir -p root/usr/local/lib root/opt root/lib/x86_64-linux-gnu
 cp library/libmanaged.a root/usr/local/lib
 printf '.globl _start\n_start: call run@plt\n.section .note.GNU-stack\n' | gcc -c -o start.o -x assembler -
 printf '.globl collect, allocate\ncollect: allocate: ret\n.section .note.GNU-stack\n' | gcc -c -o runtime.o -x assembler -
@@ -134,6 +143,9 @@ expect_packed own
   echo 'INPUT(/usr/local/lib/libmanaged.a)' >root/opt/libin.a
   echo 'INPUT(-lmanaged)' >root/opt/libown.a
 }
+cp root/usr/local/lib/libmanaged.a root/lib/x86_64-linux-gnu/libdebian.a
+expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -ldebian runtime.o
+only_line_matches "^stackpack-ld: $PWD/root/lib/x86_64-linux-gnu/libdebian.a: --gc-sections would .* by -L$" err || { cat err; fail "in Debian's folder"; }
 cp root/opt/libin.a root/usr/local/lib/libtext.a
 expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -ltext runtime.o
 only_line_matches '^stackpack-ld: .*/libtext.a: it names .*/libmanaged.a, whose stack maps ' err || { cat err; fail "a script in the linker's folder"; }

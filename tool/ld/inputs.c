@@ -49,6 +49,12 @@ static bool is_input(const char *path) {
   return is_read && split_is_input(bytes);
 }
 
+/* Where files are looked for. */
+struct search {
+  const struct words *words; /* the linker's */
+  struct words folders, own; /* of -L; and those that follow: scripts' and the linker's own */
+};
+
 /* Joins -l, or --library, and the next word. */
 static void join_libraries(struct words *words) {
   size_t count = 0;
@@ -238,26 +244,21 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   return ok || problem_set(problem, "%s: %s", path, why.text);
 }
 
-/* The file of -lNAME, also in the linker's own folders; NULL: none. To be freed. */
-static char *find_library(const struct words *words, const struct words *folders, const char *name,
-                          bool is_static) {
-  char *path = libraries_find(folders, name, is_static);
-  if (path != NULL)
-    return path;
-  struct words own = libraries_own(words);
-  path = libraries_find(&own, name, is_static);
-  words_close(&own);
-  return path;
+/* The file of -lNAME, in any folder; NULL: none. To be freed. */
+static char *find_library(const struct search *search, const char *name, bool is_static) {
+  char *path = libraries_find(&search->folders, name, is_static);
+  return path != NULL ? path : libraries_find(&search->own, name, is_static);
 }
 
 /* The file that a linker script names; NULL: it isn't found. To be freed. An absolute path in a
  * script of the system's root is one there. */
-static char *find_named(const struct words *words, const struct words *folders, const char *script,
-                        const char *name, bool is_static) {
-  const char *slash = strrchr(script, '/'), *root = libraries_root(words);
+static char *find_named(const struct search *search, const char *script, const char *name,
+                        bool is_static) {
+  const char *slash = strrchr(script, '/'), *root = libraries_root(search->words);
   const char *library = arguments_after(name, "-l"), *in_root = libraries_in_root(name);
+  char exact[PATH_MAX];
   if (library != NULL)
-    return find_library(words, folders, library, is_static);
+    return find_library(search, library, is_static);
   if (in_root == NULL && name[0] == '/' && root[0] != 0 && arguments_after(script, root) != NULL)
     in_root = name;
   char *path_in_root = in_root == NULL ? NULL : libraries_in(root, "%s", in_root);
@@ -268,9 +269,8 @@ static char *find_named(const struct words *words, const struct words *folders, 
   char *folder = strndup(script, slash == NULL ? 0 : (size_t)(slash - script));
   char *path = slash == NULL ? NULL : libraries_in(folder, "%s", name);
   free(folder);
-  for (size_t i = 0; path == NULL && i < folders->count; i++)
-    path = libraries_in(folders->items[i], "%s", name);
-  return path;
+  snprintf(exact, sizeof exact, ":%s", name);
+  return path != NULL ? path : find_library(search, exact, is_static);
 }
 
 /* Whether an input keeps its stack maps, though it stays whole and --gc-sections is in force. */
@@ -291,39 +291,38 @@ enum { SCRIPTS_DEEPEST = 8 }; /* in one another: more are a script that names it
 
 /* Refuses a linker script that names an input whose stack maps would be left out, or such a
  * script. */
-static bool check_script(const struct words *words, const struct words *folders, const char *script,
-                         bool is_static, unsigned depth, struct problem *problem) {
-  struct words names = scripts_inputs(script);
-  bool ok = depth <= SCRIPTS_DEEPEST ||
-            problem_set(problem, "%s: linker scripts name each other", script);
-  for (size_t i = 0; ok && i < names.count; i++) {
-    char *path = find_named(words, folders, script, names.items[i], is_static);
-    ok = path == NULL ||
-         ((keeps_maps(words, path) ||
+static bool check_script(const struct search *search, const char *path, bool is_static,
+                         unsigned depth, struct problem *problem) {
+  struct script script = script_read(path);
+  bool ok =
+      depth <= SCRIPTS_DEEPEST || problem_set(problem, "%s: linker scripts name each other", path);
+  for (size_t i = 0; ok && i < script.inputs.count; i++) {
+    char *input = find_named(search, path, script.inputs.items[i], is_static);
+    ok = input == NULL ||
+         ((keeps_maps(search->words, input) ||
            problem_set(problem,
                        "%s: it names %s, whose stack maps --gc-sections would leave out; split it "
                        "by `stackpack split`, or name it on the command line",
-                       script, path)) &&
-          check_script(words, folders, path, is_static, depth + 1, problem));
-    free(path);
+                       path, input)) &&
+          check_script(search, input, is_static, depth + 1, problem));
+    free(input);
   }
-  words_close(&names);
+  script_close(&script);
   return ok;
 }
 
-/* Refuses an archive in the linker's own folders whose stack maps would be left out, or a script
- * there that names one. */
-static bool check_own(const struct words *words, const struct words *folders,
-                      const struct words *own, const char *word, const struct place *place,
+/* Refuses an archive outside the folders of -L whose stack maps would be left out, or a script there
+ * that names one. */
+static bool check_own(const struct search *search, const char *word, const struct place *place,
                       struct problem *problem) {
-  char *path = library_of(word) == NULL ? NULL : input_of(own, word, place);
+  char *path = library_of(word) == NULL ? NULL : input_of(&search->own, word, place);
   const bool ok =
       path == NULL ||
-      ((keeps_maps(words, path) ||
+      ((keeps_maps(search->words, path) ||
         problem_set(problem,
                     "%s: --gc-sections would leave out its stack maps; name its folder by -L",
                     path)) &&
-       check_script(words, folders, path, place->is_static, 0, problem));
+       check_script(search, path, place->is_static, 0, problem));
   free(path);
   return ok;
 }
@@ -337,6 +336,32 @@ static const char *script_of(const char *word, const char *before, bool is_value
   return joined != NULL ? joined : arguments_after(word, "-T");
 }
 
+/* Adds the folders that a file names, if it is a script. */
+static void add_script_folders(struct search *search, const char *path) {
+  struct script script = {0};
+  if (!is_input(path))
+    script = script_read(path);
+  for (size_t i = 0; i < script.folders.count; i++)
+    libraries_add(&search->own, libraries_root(search->words), script.folders.items[i]);
+  script_close(&script);
+}
+
+static struct search search_open(const struct words *words, bool collects) {
+  struct search search = {words, libraries_folders(words), {0}};
+  struct place place = {0};
+  for (size_t i = 0; collects && i < words->count; i++) {
+    const char *word = words->items[i];
+    const char *script = script_of(word, i > 0 ? words->items[i - 1] : "", place.is_value);
+    if (script != NULL || (!place.is_value && word[0] != '-'))
+      add_script_folders(&search, script != NULL ? script : word);
+    step(&place, word, i + 1 < words->count ? words->items[i + 1] : "");
+  }
+  struct words own = libraries_own(words);
+  words_add_all(&search.own, &own);
+  words_close(&own);
+  return search;
+}
+
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   struct place place = {0};
@@ -345,27 +370,27 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  struct words folders = libraries_folders(words), own = libraries_own(words);
   const bool collects = collects_garbage(words);
+  struct search search = search_open(words, collects);
   for (size_t i = 0; ok && i < words->count; i++) {
     const char *script =
         script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
     if (script != NULL && collects)
-      ok = check_script(words, &folders, script, place.is_static, 0, problem);
-    char *path = ok ? input_of(&folders, words->items[i], &place) : NULL;
+      ok = check_script(&search, script, place.is_static, 0, problem);
+    char *path = ok ? input_of(&search.folders, words->items[i], &place) : NULL;
     if (ok && path == NULL && collects)
-      ok = check_own(words, &folders, &own, words->items[i], &place, problem);
+      ok = check_own(&search, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
       if (is_input(path))
         ok = split_input(inputs, path, words, i, problem);
       else if (collects)
-        ok = check_script(words, &folders, path, place.is_static, 0, problem);
+        ok = check_script(&search, path, place.is_static, 0, problem);
     }
     free(path);
   }
-  words_close(&folders);
-  words_close(&own);
+  words_close(&search.folders);
+  words_close(&search.own);
   return ok;
 }
 

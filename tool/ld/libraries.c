@@ -31,9 +31,11 @@ const char *libraries_in_root(const char *path) {
   return rest != NULL ? rest : arguments_after(path, "$SYSROOT");
 }
 
-static void add_folder(struct words *folders, const char *root, const char *folder) {
+void libraries_add(struct words *folders, const char *root, const char *folder) {
+  const char *in_root = libraries_in_root(folder);
   char path[2 * PATH_MAX];
-  snprintf(path, sizeof path, "%s%s", root, folder);
+  snprintf(path, sizeof path, "%s%s", in_root != NULL ? root : "",
+           in_root != NULL ? in_root : folder);
   words_add(folders, path);
 }
 
@@ -42,19 +44,23 @@ struct words libraries_folders(const struct words *words) {
   const char *root = libraries_root(words);
   for (size_t i = 0; i < words->count; i++) {
     const char *folder = search_folder(words, i);
-    const char *in_root = folder == NULL ? NULL : libraries_in_root(folder);
     if (folder != NULL)
-      add_folder(&folders, in_root != NULL ? root : "", in_root != NULL ? in_root : folder);
+      libraries_add(&folders, root, folder);
   }
   return folders;
 }
 
 struct words libraries_own(const struct words *words) {
-  static const char *const own[] = {"/usr/local/lib64", "/lib64", "/usr/lib64",
-                                    "/usr/local/lib",   "/lib",   "/usr/lib"};
+  static const char *const parents[] = {"/usr/local/", "/", "/usr/"};
+  static const char *const names[] = {"lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu",
+                                      "lib/riscv64-linux-gnu", "lib64", "lib"};
   struct words folders = {0};
-  for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-    add_folder(&folders, libraries_root(words), own[i]);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t n = 0; n < sizeof parents / sizeof *parents; n++) {
+      char folder[64];
+      snprintf(folder, sizeof folder, "=%s%s", parents[n], names[i]);
+      libraries_add(&folders, libraries_root(words), folder);
+    }
   return folders;
 }
 

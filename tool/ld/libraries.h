@@ -14,10 +14,13 @@ const char *libraries_root(const struct words *words);
 /* A path in the system's root, which is "=" or "$SYSROOT" at its front: the rest; NULL: another. */
 const char *libraries_in_root(const char *path);
 
+/* Adds a folder to a list. */
+void libraries_add(struct words *folders, const char *root, const char *folder);
+
 /* The folders, in order. */
 struct words libraries_folders(const struct words *words);
 
-/* Folders that GNU ld searches after these. (ld --verbose) */
+/* Folders that linkers search after these. (ld --verbose; Debian's have the machine's name) */
 struct words libraries_own(const struct words *words);
 
 /* The file that -lNAME finds; NULL: none. To be freed. */

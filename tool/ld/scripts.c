@@ -1,8 +1,8 @@
 /* scripts.c - see scripts.h.
  *
- * Many a libNAME.so or libNAME.a is a text: GROUP ( libNAME.so.1 AS_NEEDED ( -lother ) ). Inputs are
- * the words in the parentheses of these commands, between blanks or commas, perhaps in quotation
- * marks. (ld(1), "Commands Dealing with Files".)
+ * Many a libNAME.so or libNAME.a is a text: GROUP ( libNAME.so.1 AS_NEEDED ( -lother ) ). The names
+ * are the words in the parentheses of such commands, between blanks or commas, perhaps in quotation
+ * marks; and the word after INCLUDE. (ld(1), "Commands Dealing with Files".)
  */
 #include "tool/ld/scripts.h"
 
@@ -64,26 +64,50 @@ static bool is_command(const char *word, size_t length, const char *name) {
   return length == strlen(name) && memcmp(word, name, length) == 0;
 }
 
-struct words scripts_inputs(const char *path) {
-  struct words inputs = {0};
+/* The list that gets the words in a command's parentheses; NULL: none. */
+static struct words *list_of(struct script *script, const char *word, size_t length) {
+  if (is_command(word, length, "SEARCH_DIR"))
+    return &script->folders;
+  return is_command(word, length, "INPUT") || is_command(word, length, "GROUP") ||
+                 is_command(word, length, "STARTUP")
+             ? &script->inputs
+             : NULL;
+}
+
+static void add_word(struct words *words, const char *word, size_t length) {
+  char *name = strndup(word, length);
+  words_add(words, name);
+  free(name);
+}
+
+struct script script_read(const char *path) {
+  struct script script = {0};
+  struct words *list = NULL, *next = NULL; /* in a command's parentheses; and before them */
   char *text = read_text(path);
   const char *at = text, *word;
   size_t length;
   unsigned depth = 0; /* of parentheses, in such a command */
-  bool follows = false;
+  bool includes = false;
   while (at != NULL && take_word(&at, &word, &length)) {
     const bool opens = length == 1 && *word == '(', closes = length == 1 && *word == ')';
-    if (opens)
-      depth += depth > 0 || follows;
-    else if (closes)
+    if (opens) {
+      list = depth == 0 ? next : list;
+      depth += list != NULL;
+    } else if (closes) {
       depth -= depth > 0;
-    else if (depth > 0 && !is_command(word, length, "AS_NEEDED")) {
-      char *name = strndup(word, length);
-      words_add(&inputs, name);
-      free(name);
-    }
-    follows = is_command(word, length, "INPUT") || is_command(word, length, "GROUP");
+      list = depth == 0 ? NULL : list;
+    } else if (includes)
+      add_word(&script.inputs, word, length);
+    else if (depth > 0 && !is_command(word, length, "AS_NEEDED"))
+      add_word(list, word, length);
+    next = list_of(&script, word, length);
+    includes = depth == 0 && is_command(word, length, "INCLUDE");
   }
   free(text);
-  return inputs;
+  return script;
+}
+
+void script_close(struct script *script) {
+  words_close(&script->inputs);
+  words_close(&script->folders);
 }
