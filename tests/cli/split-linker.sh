@@ -122,7 +122,10 @@ for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a"; do
   only_line_matches "^stackpack-ld: $PWD/library/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "$words: another complaint"; }
 done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
-expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-section main.o scripts/beside.a # as GNU ld takes it, too
+for word in --gc-section --gc-s -gc-sec; do # as GNU ld takes them, too
+  expect_status 2 "$wrapper" --stackpack-ld=./printer $word main.o scripts/beside.a
+done
+expect_status 0 "$wrapper" --stackpack-ld=./printer --gc-s --no-gc-sec main.o scripts/beside.a
 
 # The same in a folder that GNU ld searches by itself, and in the system's root.
 mkdir -p root/usr/local/lib root/opt root/lib/x86_64-linux-gnu

@@ -123,10 +123,19 @@ static bool has_option(const struct words *words, const char *on, const char *of
   return has;
 }
 
-/* Whether the linker leaves out unreferenced sections. GNU ld takes a shorter form, too. */
+/* Whether a word is the beginning of an option, from `shortest` on: GNU ld takes these. */
+static bool begins_option(const char *word, const char *shortest, const char *name) {
+  const char *rest = word[0] == '-' ? word + (word[1] == '-' ? 2 : 1) : "";
+  return arguments_after(rest, shortest) != NULL && arguments_after(name, rest) != NULL;
+}
+
+/* Whether the linker leaves out unreferenced sections. */
 static bool collects_garbage(const struct words *words) {
-  return has_option(words, "gc-sections", "no-gc-sections") ||
-         has_option(words, "gc-section", "no-gc-section");
+  bool collects = false;
+  for (size_t i = 0; i < words->count; i++)
+    collects = (collects || begins_option(words->items[i], "gc-s", "gc-sections")) &&
+               !begins_option(words->items[i], "no-gc-s", "no-gc-sections");
+  return collects;
 }
 
 /* Whether the linker compiles bitcode of the input, and leaves out all unreferenced sections. */
