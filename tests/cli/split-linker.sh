@@ -107,6 +107,7 @@ echo 'INPUT(beside.a)' >scripts/nested.a
 echo 'INCLUDE "beside.a"' >scripts/include.a
 echo 'STARTUP(libreal.a)' >scripts/startup.a
 echo "SEARCH_DIR($PWD/library)" >scripts/folder.a
+echo 'INCLUDE folder.a' >scripts/deep.a
 for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a \
   scripts/nested.a scripts/include.a scripts/startup.a; do
   # shellcheck disable=SC2086 # a list of words
@@ -116,7 +117,7 @@ for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T sc
   expect_nothing_left
   expect_told "main.o $words" main.o $words
 done
-for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a"; do
+for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a" "scripts/deep.a -lmanaged"; do
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches "^stackpack-ld: $PWD/library/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "$words: another complaint"; }

@@ -52,7 +52,7 @@ static bool is_input(const char *path) {
 /* Where files are looked for. */
 struct search {
   const struct words *words; /* the linker's */
-  struct words folders, own; /* of -L; and those that follow: scripts' and the linker's own */
+  struct words folders, own; /* of -L; and those that follow: the linker's own, and scripts' */
 };
 
 /* Joins -l, or --library, and the next word. */
@@ -300,9 +300,11 @@ enum { SCRIPTS_DEEPEST = 8 }; /* in one another: more are a script that names it
 
 /* Refuses a linker script that names an input whose stack maps would be left out, or such a
  * script. */
-static bool check_script(const struct search *search, const char *path, bool is_static,
-                         unsigned depth, struct problem *problem) {
+static bool check_script(struct search *search, const char *path, bool is_static, unsigned depth,
+                         struct problem *problem) {
   struct script script = script_read(path);
+  for (size_t i = 0; i < script.folders.count; i++)
+    libraries_add(&search->own, libraries_root(search->words), script.folders.items[i]);
   bool ok =
       depth <= SCRIPTS_DEEPEST || problem_set(problem, "%s: linker scripts name each other", path);
   for (size_t i = 0; ok && i < script.inputs.count; i++) {
@@ -322,7 +324,7 @@ static bool check_script(const struct search *search, const char *path, bool is_
 
 /* Refuses an archive outside the folders of -L whose stack maps would be left out, or a script there
  * that names one. */
-static bool check_own(const struct search *search, const char *word, const struct place *place,
+static bool check_own(struct search *search, const char *word, const struct place *place,
                       struct problem *problem) {
   char *path = library_of(word) == NULL ? NULL : input_of(&search->own, word, place);
   const bool ok =
@@ -345,49 +347,34 @@ static const char *script_of(const char *word, const char *before, bool is_value
   return joined != NULL ? joined : arguments_after(word, "-T");
 }
 
-/* Adds the folders that a file names, if it is a script. */
-static void add_script_folders(struct search *search, const char *path) {
-  struct script script = {0};
-  if (!is_input(path))
-    script = script_read(path);
-  for (size_t i = 0; i < script.folders.count; i++)
-    libraries_add(&search->own, libraries_root(search->words), script.folders.items[i]);
-  script_close(&script);
-}
-
-static struct search search_open(const struct words *words, bool collects) {
-  struct search search = {words, libraries_folders(words), {0}};
+/* Checks the scripts of -T and --script: linkers read them first. */
+static bool check_first_scripts(struct search *search, struct problem *problem) {
+  const struct words *words = search->words;
   struct place place = {0};
-  for (size_t i = 0; collects && i < words->count; i++) {
+  bool ok = true;
+  for (size_t i = 0; ok && i < words->count; i++) {
     const char *word = words->items[i];
     const char *script = script_of(word, i > 0 ? words->items[i - 1] : "", place.is_value);
-    if (script != NULL || (!place.is_value && word[0] != '-'))
-      add_script_folders(&search, script != NULL ? script : word);
+    if (script != NULL)
+      ok = check_script(search, script, place.is_static, 0, problem);
     step(&place, word, i + 1 < words->count ? words->items[i + 1] : "");
   }
-  struct words own = libraries_own(words);
-  words_add_all(&search.own, &own);
-  words_close(&own);
-  return search;
+  return ok;
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   struct place place = {0};
-  bool ok = true;
   for (size_t i = 0; i < words->count; i++)
     if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
   const bool collects = collects_garbage(words);
-  struct search search = search_open(words, collects);
+  struct search search = {words, libraries_folders(words), libraries_own(words)};
+  bool ok = !collects || check_first_scripts(&search, problem);
   for (size_t i = 0; ok && i < words->count; i++) {
-    const char *script =
-        script_of(words->items[i], i > 0 ? words->items[i - 1] : "", place.is_value);
-    if (script != NULL && collects)
-      ok = check_script(&search, script, place.is_static, 0, problem);
-    char *path = ok ? input_of(&search.folders, words->items[i], &place) : NULL;
-    if (ok && path == NULL && collects)
+    char *path = input_of(&search.folders, words->items[i], &place);
+    if (path == NULL && collects)
       ok = check_own(&search, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && !take_known(inputs, path, words, i)) {
