@@ -193,29 +193,33 @@ TEST(the_stack) {
   check_stack(decode(BYTES(0x48, 0x8b, 0x44, 0xcc, 0x08)), STACK(.size = 0));
 }
 
+static bool loses_frame(struct code_instruction instruction) {
+  return code_loses_frame(&instruction.stack);
+}
+
 TEST(parts_of_the_stack_pointer) {
   const struct code_stack lost = STACK(.growth = CODE_STACK_LOST);
-  check_stack(decode(BYTES(0x83, 0xe4, 0xe0)), lost);                 /* and $-32, %esp */
-  check_stack(decode(BYTES(0x83, 0xec, 0x10)), lost);                 /* sub $16, %esp */
-  check_stack(decode(BYTES(0x66, 0x83, 0xc4, 0x10)), lost);           /* add $16, %sp */
-  check_stack(decode(BYTES(0x40, 0x80, 0xec, 0x10)), lost);           /* sub $16, %spl */
-  check_stack(decode(BYTES(0x89, 0xc4)), lost);                       /* mov %eax, %esp */
-  check_stack(decode(BYTES(0x80, 0xec, 0x10)), STACK(.size = 0));     /* sub $16, %ah */
-  check_stack(decode(BYTES(0x88, 0xe5)), STACK(.size = 0));           /* mov %ah, %ch */
-  check_stack(decode(BYTES(0x89, 0xe5)), STACK(.loses_frame = true)); /* mov %esp, %ebp */
+  check_stack(decode(BYTES(0x83, 0xe4, 0xe0)), lost);             /* and $-32, %esp */
+  check_stack(decode(BYTES(0x83, 0xec, 0x10)), lost);             /* sub $16, %esp */
+  check_stack(decode(BYTES(0x66, 0x83, 0xc4, 0x10)), lost);       /* add $16, %sp */
+  check_stack(decode(BYTES(0x40, 0x80, 0xec, 0x10)), lost);       /* sub $16, %spl */
+  check_stack(decode(BYTES(0x89, 0xc4)), lost);                   /* mov %eax, %esp */
+  check_stack(decode(BYTES(0x80, 0xec, 0x10)), STACK(.size = 0)); /* sub $16, %ah */
+  check_stack(decode(BYTES(0x88, 0xe5)), STACK(.size = 0));       /* mov %ah, %ch */
+  check_stack(decode(BYTES(0x89, 0xe5)), STACK(.size = 0));       /* mov %esp, %ebp */
+  ck_assert(loses_frame(decode(BYTES(0x89, 0xe5))));
   /* push %ax; pushw $1; pushfw; popfw; lea 8(%rsp), %esp; leavew */
-  const struct code_stack both = STACK(.growth = CODE_STACK_LOST, .loses_frame = true);
-  check_stack(decode(BYTES(0x66, 0x50)), both);
-  check_stack(decode(BYTES(0x66, 0x6a, 0x01)), both);
-  check_stack(decode(BYTES(0x66, 0x9c)), both);
-  check_stack(decode(BYTES(0x66, 0x9d)), both);
-  check_stack(decode(BYTES(0x8d, 0x64, 0x24, 0x08)), both);
-  check_stack(decode(BYTES(0x66, 0xc9)), both);
+  check_stack(decode(BYTES(0x66, 0x50)), lost);
+  check_stack(decode(BYTES(0x66, 0x6a, 0x01)), lost);
+  check_stack(decode(BYTES(0x66, 0x9c)), lost);
+  check_stack(decode(BYTES(0x66, 0x9d)), lost);
+  check_stack(decode(BYTES(0x8d, 0x64, 0x24, 0x08)), lost);
+  check_stack(decode(BYTES(0x66, 0xc9)), lost);
   /* lea 8(%rsp), %ebp; lea 1(%rbx), %ebp: a number */
-  check_stack(decode(BYTES(0x8d, 0x6c, 0x24, 0x08)), both);
+  check_stack(decode(BYTES(0x8d, 0x6c, 0x24, 0x08)), lost);
   const struct code_instruction number = decode(BYTES(0x8d, 0x6b, 0x01));
-  check_stack(number, STACK(.copy_offset = 1));
-  ck_assert(number.stack.loses_frame);
+  check_stack(number, STACK(.size = 0));
+  ck_assert(loses_frame(number));
 }
 
 /* %ah is a part of %rax, and %fs no part of any, whatever their numbers. */
@@ -275,15 +279,15 @@ TEST(registers_in_a_prefix) {
               none);                                        /* pext %rax, %rsp, %rcx: reads it */
   check_stack(decode(BYTES(0xc5, 0xd8, 0x58, 0xc8)), none); /* vaddps %xmm0, %xmm4, %xmm1 */
   /* blsmsk 8(%rax), %rbp; blsr %eax, %ebp; mulx %rax, %rcx, %rbp; mulx %rax, %rbp, %rcx; blcfill %rax, %rbp */
-  ck_assert(decode(BYTES(0xc4, 0xe2, 0xd0, 0xf3, 0x50, 0x08)).stack.loses_frame);
-  ck_assert(decode(BYTES(0xc4, 0xe2, 0x50, 0xf3, 0xc8)).stack.loses_frame);
-  ck_assert(decode(BYTES(0xc4, 0xe2, 0xf3, 0xf6, 0xe8)).stack.loses_frame);
-  ck_assert(decode(BYTES(0xc4, 0xe2, 0xd3, 0xf6, 0xc8)).stack.loses_frame);
-  ck_assert(decode(BYTES(0x8f, 0xe9, 0xd0, 0x01, 0xc8)).stack.loses_frame);
+  ck_assert(loses_frame(decode(BYTES(0xc4, 0xe2, 0xd0, 0xf3, 0x50, 0x08))));
+  ck_assert(loses_frame(decode(BYTES(0xc4, 0xe2, 0x50, 0xf3, 0xc8))));
+  ck_assert(loses_frame(decode(BYTES(0xc4, 0xe2, 0xf3, 0xf6, 0xe8))));
+  ck_assert(loses_frame(decode(BYTES(0xc4, 0xe2, 0xd3, 0xf6, 0xc8))));
+  ck_assert(loses_frame(decode(BYTES(0x8f, 0xe9, 0xd0, 0x01, 0xc8))));
   /* blsr %r12, %r13; vaddpd %zmm0, %zmm5, %zmm1; pext %rax, %rbp, %rcx */
-  ck_assert(!decode(BYTES(0xc4, 0xc2, 0x90, 0xf3, 0xcc)).stack.loses_frame);
-  ck_assert(!decode(BYTES(0x62, 0xf1, 0xd5, 0x48, 0x58, 0xc8)).stack.loses_frame);
-  ck_assert(!decode(BYTES(0xc4, 0xe2, 0xd2, 0xf5, 0xc8)).stack.loses_frame);
+  ck_assert(!loses_frame(decode(BYTES(0xc4, 0xc2, 0x90, 0xf3, 0xcc))));
+  ck_assert(!loses_frame(decode(BYTES(0x62, 0xf1, 0xd5, 0x48, 0x58, 0xc8))));
+  ck_assert(!loses_frame(decode(BYTES(0xc4, 0xe2, 0xd2, 0xf5, 0xc8))));
 }
 
 /* Runs instructions one after another, and gives the operand of the last one, a jump. */

@@ -62,15 +62,14 @@ enum code_link {
 };
 
 struct code_stack {
-  int32_t growth;   /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
-  int32_t offset;   /* of the memory that is used, from a register after the instruction; from that
+  int32_t growth;  /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
+  int32_t offset;  /* of the memory that is used, from a register after the instruction; from that
                      * before it, if it becomes something else */
-  int32_t size;     /* of that memory, in bytes */
-  uint8_t base;     /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
-  uint8_t copy;     /* enum code_stack_base: the other one of the two is set from this one */
-  bool is_read;     /* the memory is only read */
-  bool is_address;  /* its address is computed, for others that may use it */
-  bool loses_frame; /* the frame pointer becomes something else */
+  int32_t size;    /* of that memory, in bytes */
+  uint8_t base;    /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
+  uint8_t copy;    /* enum code_stack_base: the other one of the two is set from this one */
+  bool is_read;    /* the memory is only read */
+  bool is_address; /* its address is computed, for others that may use it */
   /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word
    * at `offset` from the base, or loaded from there, and maybe another one in the next word; those
    * that change become something else. */
@@ -84,6 +83,12 @@ struct code_stack {
   uint8_t handed;
   int32_t handed_offset, handed_size;
 };
+
+/* Whether the frame pointer becomes something else than a place at a distance from the stack
+ * pointer. */
+static inline bool code_loses_frame(const struct code_stack *stack) {
+  return (stack->changes & CODE_PRESERVED_FRAME) != 0 && stack->copy != CODE_STACK_POINTER;
+}
 
 /* Where instructions are too short for an address, two of them make it: one has its upper part, for
  * a register, and another adds the rest. An instruction's use of such parts: */

@@ -39,7 +39,6 @@ enum {
 /* x19 to x29 are as before a call (Procedure Call Standard for the Arm 64-bit Architecture,
  * 6.1.1). */
 enum { CALL_CLOBBERS = 0x4007ffff };
-static const struct link_machine machine = {SP, FRAME, LINK, 0, 19, 0};
 
 static int64_t signed_field(uint32_t word, unsigned low, unsigned width) {
   return link_signed(link_field(word, low, width), width);
@@ -151,7 +150,7 @@ static void decode_add_constant(uint32_t word, struct code_instruction *instruct
     instruction->stack.growth = CODE_STACK_LOST;
     return;
   }
-  link_set_sum(&machine, &instruction->stack, to, from, distance);
+  stack_set_sum(&code_aarch64, &instruction->stack, to, from, distance);
   if (from != SP && to != SP && word >> 31 != 0)
     link_set_part(instruction, CODE_LOWER, to, from, distance);
 }
@@ -164,7 +163,7 @@ static void decode_tagged(uint32_t word, struct code_instruction *instruction) {
   if (to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
   else if (from_of(word) == SP)
-    link_set_address(&machine, &instruction->stack, SP, flag(word, 30) ? -tagged : tagged);
+    stack_set_address(&code_aarch64, &instruction->stack, SP, flag(word, 30) ? -tagged : tagged);
 }
 
 static void decode_move_wide(uint32_t word, struct code_instruction *instruction) {
@@ -183,7 +182,7 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
 
 static void decode_move(uint32_t word, struct code_instruction *instruction) {
   if (other_of(word) == FRAME && to_of(word) != FRAME)
-    link_set_address(&machine, &instruction->stack, FRAME, 0);
+    stack_set_address(&code_aarch64, &instruction->stack, FRAME, 0);
   link_set_copy(instruction, other_of(word));
 }
 
@@ -192,7 +191,7 @@ static void decode_pointer(uint32_t word, struct code_instruction *instruction) 
   if (!flag(word, 29) && to_of(word) == SP)
     instruction->stack.growth = CODE_STACK_LOST;
   else if (from_of(word) == SP)
-    link_set_address(&machine, &instruction->stack, SP, 0);
+    stack_set_address(&code_aarch64, &instruction->stack, SP, 0);
 }
 
 /* ADD: the second register is shifted, or extended and shifted (UXTB, UXTH, UXTW, UXTX, SXTB ...);
@@ -233,15 +232,15 @@ static void set_memory(struct code_instruction *instruction, unsigned from, int3
   if (from == SP)
     instruction->stack.growth = -moves;
   if (from != FRAME || moves == 0)
-    link_set_memory(&machine, &instruction->stack, from, offset - moves, size, is_read);
+    stack_set_memory(&code_aarch64, &instruction->stack, from, offset - moves, size, is_read);
   else
-    link_set_moving(&machine, &instruction->stack, from, offset, size);
+    link_set_moving(&code_aarch64, &instruction->stack, from, offset, size);
 }
 
 /* A register is loaded, or stored. Number 31 is 0 here. */
 static void set_saved(struct code_stack *stack, unsigned number, int32_t offset, bool is_load) {
   if (number != ZERO)
-    link_set_saved(&machine, stack, number, offset, is_load);
+    stack_set_saved(&code_aarch64, stack, number, offset, is_load);
 }
 
 static bool moves_base(unsigned mode) { return mode == 1 || mode == 3; } /* after, and before */
@@ -287,7 +286,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   const int32_t distance =
       is_scaled ? (int32_t)(link_field(word, 10, 12) << scale) : (int32_t)signed_field(word, 12, 9);
   if (is_load && !is_prefetch && from == FRAME && distance == 0 && to != FRAME)
-    link_set_address(&machine, &instruction->stack, from, 0);
+    stack_set_address(&code_aarch64, &instruction->stack, from, 0);
   else if (!is_prefetch)
     set_memory(instruction, from, mode == 1 ? 0 : distance, 1 << scale, moves ? distance : 0,
                is_load);
@@ -295,7 +294,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   parts->reads |= is_load || is_vector ? 0 : bit(to);
   parts->writes = (moves ? bit(from) : 0) | (is_load && !is_vector && !is_prefetch ? bit(to) : 0);
   parts->is_load = parts->writes == bit(to) && size == WHOLE &&
-                   link_base(&machine, from) == CODE_NO_BASE && is_load;
+                   stack_base(&code_aarch64, from) == CODE_NO_BASE && is_load;
   if (is_whole)
     set_saved(&instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
@@ -314,13 +313,13 @@ static void decode_indexed(uint32_t word, struct code_instruction *instruction) 
   struct code_values *values = &instruction->values;
   const unsigned operation = link_field(word, 22, 2), size = link_field(word, 30, 2);
   const bool is_vector = flag(word, 26),
-             is_stack = link_base(&machine, from_of(word)) != CODE_NO_BASE;
+             is_stack = stack_base(&code_aarch64, from_of(word)) != CODE_NO_BASE;
   const bool is_prefetch = !is_vector && size == WHOLE && operation == 2;
   const bool is_load = is_vector ? flag(word, 22) : operation != 0;
   instruction->may_store = !is_load;
   values->index = (uint8_t)other_of(word);
   if (from_of(word) == SP && !is_prefetch)
-    link_set_address(&machine, &instruction->stack, SP, 0);
+    stack_set_address(&code_aarch64, &instruction->stack, SP, 0);
   if (is_vector || is_prefetch)
     return;
   *(is_load ? &parts->writes : &parts->reads) |= bit(to_of(word));
@@ -376,7 +375,7 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
   set_memory(instruction, from, 0, LARGEST, 0, flag(word, 22));
   if (!flag(word, 23))
     return;
-  link_set_moving(&machine, &instruction->stack, from, 0, LARGEST);
+  link_set_moving(&code_aarch64, &instruction->stack, from, 0, LARGEST);
   instruction->parts.reads |= bit(other_of(word));
   instruction->parts.writes = bit(from);
   if (from == SP)
@@ -408,8 +407,8 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   } else if (has_tags) {
     set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
   } else {
-    link_set_anywhere(&machine, &instruction->stack, from, false);
-    link_set_moving(&machine, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
+    link_set_anywhere(&code_aarch64, &instruction->stack, from, false);
+    link_set_moving(&code_aarch64, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
     if (from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
   }
@@ -448,9 +447,9 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
   else if ((adds_length && other_of(word) == SP) || (may_be_stack && from_of(word) == SP))
-    link_set_address(&machine, stack, SP, 0);
+    stack_set_address(&code_aarch64, stack, SP, 0);
   else if (instruction->may_store)
-    link_set_anywhere(&machine, stack, from_of(word), false);
+    link_set_anywhere(&code_aarch64, stack, from_of(word), false);
   else if (!is_filled &&
            (instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
     set_memory(instruction, FRAME, 0, 0, 0, true);
@@ -580,7 +579,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->values = code_computed(to_of(word), from_of(word));
   if (rows[i].decode != NULL)
     rows[i].decode(word, instruction);
-  link_finish(&machine, instruction);
+  link_finish(&code_aarch64, instruction);
 }
 
 static const uint8_t arguments[CODE_ARGUMENTS] = {0, 1, 2, 3, 4, 5};

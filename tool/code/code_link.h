@@ -1,23 +1,15 @@
 /* code_link.h - the common parts of machines with a link register.
  *
  * Their instructions have 4 bytes, or 2, so an address takes two of them (struct code_parts), and a
- * decoder is a matter of fields: it reads them, and calls these functions, which translate an
- * addition to the stack pointer, or a load of the link register, into effects on the stack.
+ * decoder is a matter of fields: it reads them, and calls these functions, and those of
+ * code_stack.h.
  */
 #ifndef STACKPACK_CODE_LINK_H
 #define STACKPACK_CODE_LINK_H
 
-#include "tool/code/code.h"
+#include "tool/code/code_stack.h"
 
 #include <assert.h>
-
-/* The numbers of registers. */
-struct link_machine {
-  uint8_t stack, frame, link;
-  int8_t callers_frame; /* from `frame`: where the caller's is saved; the return address is above */
-  uint8_t preserved;    /* calls preserve ten registers from that on, */
-  uint32_t also;        /* and these: a bit for each, at most one */
-};
 
 enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes */
 
@@ -33,9 +25,6 @@ static inline int64_t link_signed(uint32_t value, unsigned width) {
   return ((int64_t)value ^ sign) - sign;
 }
 
-/* The kind of base that the register is. */
-enum code_stack_base link_base(const struct link_machine *machine, unsigned number);
-
 /* Its register becomes a copy of another one, or of memory; a register is loaded, or stored. */
 void link_set_copy(struct code_instruction *instruction, unsigned from);
 void link_set_value(struct code_instruction *instruction, unsigned number, bool is_load,
@@ -45,33 +34,18 @@ void link_set_direct(struct code_instruction *instruction, enum code_kind kind, 
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
                    unsigned from, int64_t distance);
 
-/* Others may write to a place. The frame pointer points to the caller's one and the return address,
- * which others may then write to as well. */
-void link_set_address(const struct link_machine *machine, struct code_stack *stack, unsigned from,
-                      int32_t offset);
-
-/* An instruction uses `size` bytes of memory at a distance from a register; or at an unresolved
- * one. */
-void link_set_memory(const struct link_machine *machine, struct code_stack *stack, unsigned from,
-                     int32_t offset, int32_t size, bool is_read);
-void link_set_anywhere(const struct link_machine *machine, struct code_stack *stack, unsigned from,
-                       bool is_read);
+/* An instruction uses memory at an unresolved distance from a register. */
+void link_set_anywhere(const struct code_architecture *architecture, struct code_stack *stack,
+                       unsigned from, bool is_read);
 
 /* The same of an instruction that also gives the register an unresolved value: the memory counts as
  * used by others. */
-void link_set_moving(const struct link_machine *machine, struct code_stack *stack, unsigned from,
-                     int32_t offset, int32_t size);
-
-/* Register `to` becomes `from` plus a constant. */
-void link_set_sum(const struct link_machine *machine, struct code_stack *stack, unsigned to,
-                  unsigned from, int32_t distance);
-
-/* A word at `offset` from the memory that is used is stored from a register, or loaded into it. */
-void link_set_saved(const struct link_machine *machine, struct code_stack *stack, unsigned number,
-                    int32_t offset, bool is_load);
+void link_set_moving(const struct code_architecture *architecture, struct code_stack *stack,
+                     unsigned from, int32_t offset, int32_t size);
 
 /* Completes the stack pointer's, frame pointer's and link register's effects by the registers in
  * `parts`. */
-void link_finish(const struct link_machine *machine, struct code_instruction *instruction);
+void link_finish(const struct code_architecture *architecture,
+                 struct code_instruction *instruction);
 
 #endif

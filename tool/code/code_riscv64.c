@@ -41,7 +41,6 @@ enum {
 /* sp, gp, tp and s0 to s11 are as before a call (RISC-V Calling Conventions, "Integer Register
  * Convention"). */
 enum { CALL_CLOBBERS = (int)0xf003fce2 };
-static const struct link_machine machine = {SP, FRAME, RA, CALLERS_FRAME, 18, 1u << 9};
 
 /* Bits 2 to 6 of a long instruction. */
 enum operation {
@@ -324,7 +323,8 @@ static void decode_registers(struct code_instruction *instruction, const struct 
   const bool is_sum = fields->is_sum && fields->operation == REGISTERS;
   const uint8_t shift = fields->function == SUM ? 0 : fields->function / 2; /* of the first */
   if (is_sum && (fields->first == ZERO || (fields->second == ZERO && shift == 0))) {
-    link_set_sum(&machine, &instruction->stack, fields->to, fields->first | fields->second, 0);
+    stack_set_sum(&code_riscv64, &instruction->stack, fields->to, fields->first | fields->second,
+                  0);
     link_set_copy(instruction, fields->first | fields->second);
     return;
   }
@@ -358,21 +358,21 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   instruction->target = (uint64_t)fields->constant;
   if (!is_general && fields->is_vector) {
     parts->reads |= bit(fields->second); /* a distance */
-    link_set_anywhere(&machine, stack, fields->first, is_load);
+    link_set_anywhere(&code_riscv64, stack, fields->first, is_load);
     return;
   }
   if (is_load && is_whole && fields->first == FRAME && fields->constant == CALLERS_FRAME &&
       value != FRAME)
-    link_set_address(&machine, stack, FRAME, CALLERS_FRAME);
+    stack_set_address(&code_riscv64, stack, FRAME, CALLERS_FRAME);
   else
-    link_set_memory(&machine, stack, fields->first, (int32_t)fields->constant,
-                    1 << (fields->function & (is_general ? 3 : 7)), is_load);
-  const bool is_elsewhere = link_base(&machine, fields->first) == CODE_NO_BASE;
+    stack_set_memory(&code_riscv64, stack, fields->first, (int32_t)fields->constant,
+                     1 << (fields->function & (is_general ? 3 : 7)), is_load);
+  const bool is_elsewhere = stack_base(&code_riscv64, fields->first) == CODE_NO_BASE;
   parts->is_load = is_load && is_whole && is_elsewhere;
   if (fields->first != SP && (is_load || value != fields->first))
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
-    link_set_saved(&machine, stack, value, 0, is_load);
+    stack_set_saved(&code_riscv64, stack, value, 0, is_load);
   instruction->values.base = fields->first;
   instruction->values.is_unsigned = fields->function >= 4;
   if (is_general)
@@ -386,8 +386,8 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
   instruction->parts.writes |= bit(fields->to | more);
   link_set_value(instruction, fields->to, true, 1u << (fields->function & 3));
   instruction->may_store = true;
-  link_set_memory(&machine, &instruction->stack, fields->first, 0, 1 << (fields->function & 7),
-                  false);
+  stack_set_memory(&code_riscv64, &instruction->stack, fields->first, 0,
+                   1 << (fields->function & 7), false);
 }
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
@@ -450,8 +450,8 @@ static void decode_add(struct code_instruction *instruction, const struct fields
     if (is_word && fields->to == SP)
       instruction->stack.growth = CODE_STACK_LOST;
     else if (!is_word || fields->to != FRAME)
-      link_set_sum(&machine, &instruction->stack, fields->to, fields->first,
-                   (int32_t)fields->constant);
+      stack_set_sum(&code_riscv64, &instruction->stack, fields->to, fields->first,
+                    (int32_t)fields->constant);
     if (has_part)
       set_part(instruction, CODE_LOWER, fields, fields->constant);
     instruction->parts.is_constant |= is_word;
@@ -536,7 +536,7 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
       .parts.writes = registers(&fields, operations[fields.operation].writes),
       .values = code_computed(fields.to, fields.first)};
   operations[fields.operation].decode(instruction, &fields);
-  link_finish(&machine, instruction);
+  link_finish(&code_riscv64, instruction);
 }
 
 /* auipc gp, ...; addi gp, gp, ... */

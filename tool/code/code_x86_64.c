@@ -11,7 +11,7 @@
  * each instruction's effects on the stack are reported: the moves of rsp, and of rbp where one is
  * made of the other, and the words near them that are used.
  */
-#include "tool/code/code.h"
+#include "tool/code/code_stack.h"
 
 #include <Zydis/Zydis.h>
 #include <assert.h>
@@ -100,11 +100,6 @@ static bool decode_operands(struct operation *operation) {
     operation->address |= bit(number_of(operand->mem.base)) | bit(number_of(operand->mem.index));
   }
   return true;
-}
-
-/* Whether a register, or a part of it, is a visible operand. */
-static bool may_name(const struct operation *operation, int number) {
-  return (operation->named & bit(number)) != 0;
 }
 
 static bool is_relative(const struct operation *operation) {
@@ -201,20 +196,16 @@ static void set_references(const struct operation *operation, uint64_t next,
 
 /* ---- The stack ---- */
 
-static enum code_stack_base base_of(int number) {
-  return number == RSP ? CODE_STACK_POINTER : number == RBP ? CODE_FRAME_POINTER : CODE_NO_BASE;
-}
-
 /* The base of the operand in memory at a constant distance from it; that may be an index alone. */
-static enum code_stack_base memory_base(const struct operation *operation) {
+static int memory_base(const struct operation *operation) {
   const ZydisDecodedOperand *memory = operation->memory;
   if (memory == NULL)
-    return CODE_NO_BASE;
+    return NONE;
   if (memory->mem.index == ZYDIS_REGISTER_NONE)
-    return base_of(number_of(memory->mem.base));
+    return number_of(memory->mem.base);
   return memory->mem.base == ZYDIS_REGISTER_NONE && memory->mem.scale == 1
-             ? base_of(number_of(memory->mem.index))
-             : CODE_NO_BASE;
+             ? number_of(memory->mem.index)
+             : NONE;
 }
 
 /* The constant distance of the operand in memory, from its base. */
@@ -222,86 +213,55 @@ static int32_t distance_of(const struct operation *operation) {
   return operation->memory == NULL ? 0 : (int32_t)operation->memory->mem.disp.value;
 }
 
-/* The growth of the stack when a constant is added to the stack pointer. */
-static int32_t growth_by(int32_t constant) {
-  return constant == INT32_MIN ? CODE_STACK_LOST : -constant;
+static void set_memory(struct code_stack *stack, int base, int32_t offset, int32_t size,
+                       bool is_read) {
+  stack_set_memory(&code_x86_64, stack, (unsigned)base, offset, size, is_read);
 }
 
-/* One of the two registers becomes the other one, or itself, plus a constant. */
-static void set_copy(struct code_stack *stack, int to, enum code_stack_base from, int32_t offset) {
-  if (to == RSP && from == CODE_STACK_POINTER)
-    stack->growth = growth_by(offset);
-  else if (to == RSP && from == CODE_NO_BASE)
-    stack->growth = CODE_STACK_LOST;
-  else if ((to == RSP || to == RBP) && from != base_of(to)) {
-    stack->copy = (uint8_t)from;
-    stack->copy_offset = offset;
-  }
+static void set_saved(struct code_stack *stack, int number, bool is_load) {
+  if (number != NONE)
+    stack_set_saved(&code_x86_64, stack, (unsigned)number, 0, is_load);
 }
 
-static void set_memory(struct code_stack *stack, enum code_stack_base base, int32_t offset,
-                       int32_t size, bool is_read) {
-  stack->base = (uint8_t)base;
-  stack->offset = offset;
-  stack->size = size;
-  stack->is_read = is_read;
+/* The operand in memory is read, and its value's further way is unseen: a caller's frame pointer
+ * points to the return address. */
+static void set_read(const struct operation *operation, struct code_stack *stack, int32_t size) {
+  const int base = memory_base(operation);
+  const int32_t distance = distance_of(operation);
+  if (base == RBP && distance == 0)
+    stack_set_address(&code_x86_64, stack, RBP, 0);
+  else
+    set_memory(stack, base, distance, size, true);
 }
 
-/* `lea` of a place on the stack, or a copy of the stack pointer, lets other instructions write
- * there. */
-static void set_address(struct code_stack *stack, enum code_stack_base base, int32_t offset) {
-  set_memory(stack, base, offset, 1, false);
-  stack->is_address = true;
-}
-
-/* A register outside the stack's analysis gets the frame pointer, or the caller's, which is saved
- * where it points to: return addresses are right above both. */
-static void set_frame_taken(struct code_stack *stack) {
-  set_memory(stack, CODE_FRAME_POINTER, 0, 16, false);
-  stack->is_address = true;
-}
-
-/* A word that is called or jumped to, if it's on the stack: its further way is unseen. */
-static void set_read(const struct operation *operation, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(operation);
-  const int32_t offset = distance_of(operation);
-  if (base == CODE_FRAME_POINTER && offset == 0)
-    set_frame_taken(stack);
-  else if (base != CODE_NO_BASE)
-    set_memory(stack, base, offset, WORD, true);
-}
-
-/* One that is pushed: the stack pointer is lower afterwards. (2 GB above it, there is no word that
- * is followed.) */
-static void set_push(const struct operation *operation, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(operation);
+/* A word is pushed: the stack pointer is lower afterwards. (2 GB above it, there is no word that is
+ * followed.) */
+static void set_push(const struct operation *operation, struct code_stack *stack, int from) {
+  const int base = memory_base(operation);
   const int32_t offset = distance_of(operation);
   stack->growth = WORD;
-  if (base == CODE_NO_BASE || offset > INT32_MAX - WORD ||
-      (base == CODE_FRAME_POINTER && offset == 0))
-    set_memory(stack, CODE_STACK_POINTER, 0, WORD, false);
-  else
-    set_memory(stack, base, base == CODE_STACK_POINTER ? offset + WORD : offset, WORD, true);
+  set_memory(stack, RSP, 0, WORD, false);
+  set_saved(stack, from, false);
+  if (offset <= INT32_MAX - WORD && (base != RBP || offset != 0))
+    set_memory(stack, base, base == RSP ? offset + WORD : offset, WORD, true);
 }
 
-static void set_move(const struct operation *operation, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(operation);
-  const int32_t distance = distance_of(operation);
-  const bool is_load = operation->operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
-  const int to = register_of(&operation->operands[0]);
-  const enum code_stack_base copied = base_of(register_of(&operation->operands[1]));
-  if (base != CODE_NO_BASE)
-    set_memory(stack, base, distance, operation->raw.operand_width / 8, is_load);
-  if (is_load && base == CODE_FRAME_POINTER && distance == 0 && to != RBP)
-    set_frame_taken(stack);
-  if (is_load)
-    set_copy(stack, to, copied, 0);
-  if (operation->memory != NULL || base_of(to) != CODE_NO_BASE)
-    return;
-  if (copied == CODE_STACK_POINTER)
-    set_address(stack, copied, 0);
-  else if (copied == CODE_FRAME_POINTER)
-    set_frame_taken(stack);
+static void set_move(const struct operation *operation, struct code_stack *stack, int to,
+                     int from) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const bool is_load = operation->memory == &operation->operands[1];
+  const bool is_word = raw->operand_width == 64;
+  if (operation->memory == NULL && is_word && from != NONE)
+    stack_set_sum(&code_x86_64, stack, (unsigned)to, (unsigned)from, 0);
+  if (is_load && to != RBP)
+    set_read(operation, stack, raw->operand_width / 8);
+  else
+    set_memory(stack, memory_base(operation), distance_of(operation), raw->operand_width / 8,
+               is_load);
+  /* Memory of a segment is elsewhere. */
+  if (operation->memory != NULL && is_word && !stack->is_address &&
+      (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) == 0)
+    set_saved(stack, is_load ? to : from, is_load);
 }
 
 /* The size of an operand in memory. Zydis has the smallest one of a processor's state. */
@@ -311,31 +271,19 @@ static int32_t size_of(const ZydisDecodedInstruction *raw, const ZydisDecodedOpe
   return is_state ? INT32_MAX : operand->size / 8;
 }
 
-/* Any other instruction, by its operands. */
-static void set_operands(const struct operation *operation, struct code_stack *stack) {
-  const enum code_stack_base base = memory_base(operation);
-  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++) {
-    const ZydisDecodedOperand *operand = &operation->operands[i];
-    if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && base != CODE_NO_BASE)
-      set_memory(stack, base, (int32_t)operand->mem.disp.value, size_of(&operation->raw, operand),
-                 !is_written(operand));
-    else if (register_of(operand) == RSP && is_written(operand))
-      stack->growth = CODE_STACK_LOST;
-  }
-}
-
 /* A store at a computed distance may be anywhere in the object at its constant part; `lea` makes the
  * address of one. */
 static void set_indexed(const struct operation *operation, struct code_stack *stack) {
   const ZydisDecodedOperand *memory = operation->memory;
   const bool is_address = operation->raw.mnemonic == ZYDIS_MNEMONIC_LEA;
   if (memory == NULL || memory->mem.index == ZYDIS_REGISTER_NONE ||
-      (!is_address && !is_written(memory)))
+      (!is_address && !is_written(memory)) || stack->base != CODE_NO_BASE)
     return;
-  const enum code_stack_base base = base_of(number_of(memory->mem.base));
-  if (base != CODE_NO_BASE && stack->base == CODE_NO_BASE)
-    set_address(stack, base, (int32_t)memory->mem.disp.value);
+  set_memory(stack, number_of(memory->mem.base), (int32_t)memory->mem.disp.value, 1, false);
+  stack->is_address = stack->base != CODE_NO_BASE;
 }
+
+static bool is_base(int number) { return number == RSP || number == RBP; }
 
 /* Whether an instruction moves the stack pointer by less than a word, or sets only a part of it or
  * of the frame pointer. */
@@ -346,10 +294,10 @@ static bool moves_by_less(const struct operation *operation) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
-  case ZYDIS_MNEMONIC_ENTER:
     return is_narrow;
   case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
-    return is_narrow && (to == RSP || (to == RBP && memory_base(operation) != CODE_NO_BASE));
+    return is_narrow && (to == RSP || (to == RBP && is_base(memory_base(operation))));
+  case ZYDIS_MNEMONIC_ENTER:
   case ZYDIS_MNEMONIC_PUSHF:
   case ZYDIS_MNEMONIC_POPF:
     return true;
@@ -358,78 +306,61 @@ static bool moves_by_less(const struct operation *operation) {
   }
 }
 
-static void set_pop(const struct operation *operation, struct code_stack *stack) {
-  const bool loads_stack = operation->raw.mnemonic == ZYDIS_MNEMONIC_POP &&
-                           may_name(operation, RSP); /* pop %rsp, pop (%rsp) */
-  if (memory_base(operation) != CODE_NO_BASE)
-    set_operands(operation, stack);
-  else
-    set_memory(stack, CODE_STACK_POINTER, loads_stack ? 0 : -8, 8, true);
-  stack->growth = loads_stack ? CODE_STACK_LOST : -8;
-}
-
-static void set_stack(const struct operation *operation, struct code_stack *stack) {
+/* The stack pointer is lost if it is `written`, besides the cases that know its value. */
+static void set_stack(const struct operation *operation, uint32_t written,
+                      struct code_stack *stack) {
   const ZydisDecodedInstruction *raw = &operation->raw;
-  const enum code_stack_base base = memory_base(operation);
   const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = distance_of(operation);
-  const int to = register_of(&operation->operands[0]);
-  if (moves_by_less(operation)) {
-    stack->growth = CODE_STACK_LOST;
-    stack->loses_frame = true;
+  const int to = register_of(&operation->operands[0]), from = register_of(&operation->operands[1]);
+  const int base = memory_base(operation);
+  stack->growth = (written & bit(RSP)) != 0 ? CODE_STACK_LOST : 0;
+  if (moves_by_less(operation))
     return;
-  }
-  if (raw->operand_width < 64 && operation->memory == NULL) { /* a part of a register */
-    if (may_name(operation, RSP))
-      set_operands(operation, stack);
-    return;
-  }
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_PUSHFQ:
-    set_push(operation, stack);
+    set_push(operation, stack, raw->mnemonic == ZYDIS_MNEMONIC_PUSH ? to : NONE);
     return;
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_POPFQ:
-    set_pop(operation, stack);
+    set_memory(stack, RSP, stack->growth == 0 ? -WORD : 0, WORD, true);
+    stack->growth = stack->growth == 0 ? -WORD : CODE_STACK_LOST;
+    if (operation->memory != NULL)
+      set_memory(stack, base, distance, WORD, false);
+    else if (raw->mnemonic == ZYDIS_MNEMONIC_POP)
+      set_saved(stack, to, true);
     return;
   case ZYDIS_MNEMONIC_LEAVE:
-    set_copy(stack, RSP, CODE_FRAME_POINTER, 8);
-    stack->loses_frame = true;
-    return;
-  case ZYDIS_MNEMONIC_ENTER:
-    stack->growth = CODE_STACK_LOST;
-    stack->loses_frame = true;
+    stack_set_sum(&code_x86_64, stack, RSP, RBP, WORD);
+    set_memory(stack, RSP, -WORD, WORD, true);
+    set_saved(stack, RBP, true);
     return;
   case ZYDIS_MNEMONIC_LEA:
-    set_copy(stack, to, base, distance);
-    if (base != CODE_NO_BASE && base_of(to) == CODE_NO_BASE)
-      set_address(stack, base, distance);
-    if (base == CODE_FRAME_POINTER && distance == 0)
-      set_frame_taken(stack);
+    stack_set_sum(&code_x86_64, stack, (unsigned)to, (unsigned)base, distance);
     return;
   case ZYDIS_MNEMONIC_MOV:
-    set_move(operation, stack);
+    set_move(operation, stack, to, from);
     return;
   case ZYDIS_MNEMONIC_SUB:
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_OR:
+    if (has_constant(operation) && to == RSP && raw->operand_width == 64 &&
+        raw->mnemonic != ZYDIS_MNEMONIC_OR && constant != INT32_MIN)
+      stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : -constant;
     if (has_constant(operation) && constant == 0)
       return; /* with `lock`, a barrier */
-    if (has_constant(operation) && to == RSP && raw->mnemonic != ZYDIS_MNEMONIC_OR) {
-      stack->growth = raw->mnemonic == ZYDIS_MNEMONIC_SUB ? constant : growth_by(constant);
-      return;
-    }
     break;
   case ZYDIS_MNEMONIC_MOVDIR64B: /* they store 64 bytes at the address in the register */
   case ZYDIS_MNEMONIC_ENQCMD:
   case ZYDIS_MNEMONIC_ENQCMDS:
-    set_memory(stack, base_of(to), 0, 64, false);
+    set_memory(stack, to, 0, 64, false);
     return;
   default:
     break;
   }
-  if (base != CODE_NO_BASE || may_name(operation, RSP))
-    set_operands(operation, stack);
+  if (operation->memory != NULL)
+    set_memory(stack, base, distance, size_of(raw, operation->memory),
+               !is_written(operation->memory));
 }
 
 /* Whether an instruction's result is independent of its register. */
@@ -441,43 +372,44 @@ static bool clears(const struct operation *operation) {
          raw->operand_width >= 32;
 }
 
-/* Whether an instruction reads one of the two registers to put it into memory, or to make another
- * value of it. A sum is at a computed distance, and moves between registers are set_move's. */
-static bool hands(const struct operation *operation, int number) {
+/* The registers that an instruction reads to put them into memory, or to make another value of them.
+ * A sum is at a computed distance, and moves between registers are set_move's. */
+static uint32_t handed_by(const struct operation *operation) {
   const ZydisDecodedInstruction *raw = &operation->raw;
-  const ZydisDecodedOperand *operands = operation->operands;
-  bool is_handed = false;
-  if (!may_name(operation, number) || clears(operation))
-    return false;
+  const bool swaps = raw->mnemonic == ZYDIS_MNEMONIC_XCHG;
+  uint32_t handed = 0;
+  if ((operation->named & (bit(RSP) | bit(RBP))) == 0 || clears(operation))
+    return 0;
   switch (raw->mnemonic) {
   case ZYDIS_MNEMONIC_MOV:
-    return operation->memory == &operands[0] && raw->operand_width == 64;
+    return operation->memory == operation->operands && raw->operand_width == 64 ? operation->named
+                                                                                : 0;
   case ZYDIS_MNEMONIC_LEA:
   case ZYDIS_MNEMONIC_ADD:
   case ZYDIS_MNEMONIC_CMP:
   case ZYDIS_MNEMONIC_TEST:
   case ZYDIS_MNEMONIC_POP:
-    return false;
+    return 0;
   default:
     break;
   }
   for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    is_handed |= register_of(&operands[i]) == number && is_read(&operands[i]) &&
-                 (raw->mnemonic == ZYDIS_MNEMONIC_XCHG || !is_written(&operands[i]));
-  return is_handed;
+    if (is_read(&operation->operands[i]) && (swaps || !is_written(&operation->operands[i])))
+      handed |= bit(register_of(&operation->operands[i]));
+  return handed;
 }
 
 /* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
  * one points to.) */
 static void set_handed(const struct operation *operation, struct code_stack *stack) {
-  const bool is_callers = memory_base(operation) == CODE_FRAME_POINTER &&
-                          distance_of(operation) == 0 && is_read(operation->memory) &&
+  const bool is_callers = memory_base(operation) == RBP && distance_of(operation) == 0 &&
+                          is_read(operation->memory) &&
                           operation->raw.mnemonic != ZYDIS_MNEMONIC_MOV; /* see set_move */
-  const bool is_frame = is_callers || hands(operation, RBP);
-  if (!is_frame && !hands(operation, RSP))
-    return;
-  stack->handed = is_frame ? CODE_FRAME_POINTER : CODE_STACK_POINTER;
-  stack->handed_size = is_frame ? 16 : 1;
+  const uint32_t handed = handed_by(operation) | (is_callers ? bit(RBP) : 0);
+  if ((handed & bit(RBP)) != 0)
+    stack_hand(&code_x86_64, stack, RBP);
+  else if ((handed & bit(RSP)) != 0)
+    stack_hand(&code_x86_64, stack, RSP);
 }
 
 /* ---- Registers ---- */
@@ -509,6 +441,7 @@ static uint32_t written_by(const struct operation *operation) {
     if (is_hidden && operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
       hidden |= bit(number_of(operand->mem.base)) & (bit(RSI) | bit(RDI));
   }
+  written |= moves_by_less(operation) ? bit(RSP) : 0;
   return written | (hidden & ~bit(RSP));
 }
 
@@ -538,26 +471,6 @@ static enum value_operation operation_of(const ZydisDecodedInstruction *raw) {
   }
 }
 
-static void set_copied_registers(const struct operation *operation, struct code_parts *parts) {
-  const ZydisDecodedInstruction *raw = &operation->raw;
-  const uint32_t to = bit(register_of(&operation->operands[0]));
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_MOV:
-    parts->reads = bit(register_of(&operation->operands[1]));
-    parts->writes = raw->operand_width >= 32 ? to : 0;
-    parts->is_copy = parts->reads != 0 && parts->writes != 0;
-    parts->is_load = operation->memory == &operation->operands[1] && raw->operand_width == 64 &&
-                     !is_on_stack(operation);
-    break;
-  case ZYDIS_MNEMONIC_PUSH:
-    parts->reads = to;
-    break;
-  default:
-    parts->writes = to;
-    break;
-  }
-}
-
 /* The registers that an instruction makes another one of; none if the result is independent of
  * them. */
 static uint32_t read_to_compute(const struct operation *operation) {
@@ -574,75 +487,29 @@ static uint32_t read_to_compute(const struct operation *operation) {
  * that certainly change. */
 static void set_registers(const struct operation *operation, enum value_operation kind,
                           uint32_t written, struct code_instruction *instruction) {
+  const ZydisDecodedInstruction *raw = &operation->raw;
+  const uint32_t to = bit(register_of(&operation->operands[0]));
+  const bool is_push = raw->mnemonic == ZYDIS_MNEMONIC_PUSH;
+  const bool is_move = raw->mnemonic == ZYDIS_MNEMONIC_MOV;
   struct code_parts *parts = &instruction->parts;
   parts->may_write = written;
-  switch (kind) {
-  case VALUE_COPY:
-    set_copied_registers(operation, parts);
-    break;
-  case VALUE_ADDRESS:
-    parts->reads = operation->address;
-    parts->writes = bit(register_of(&operation->operands[0]));
-    instruction->is_sum = parts->reads != 0;
-    break;
-  case VALUE_SUM:
-  case VALUE_DIFFERENCE:
-    parts->reads = operation->named;
-    parts->writes = bit(register_of(&operation->operands[0]));
-    instruction->is_sum = true;
-    break;
-  case VALUE_EITHER:
-    parts->reads = operation->named;
+  if (kind == VALUE_EITHER)
     parts->writes = written;
-    parts->is_copy = true;
-    break;
-  default:
+  else if (kind != VALUE_COMPUTED && !is_push && (!is_move || raw->operand_width >= 32))
+    parts->writes = to;
+  if (kind == VALUE_COMPUTED)
     parts->reads = read_to_compute(operation);
-    break;
-  }
-}
-
-/* ---- Registers that calls preserve ---- */
-
-enum { PRESERVED = 0xf028, CLOBBERED = 0xffff & ~PRESERVED };
-
-/* The same as a set of struct code_stack's: rbp, rbx, r12 to r15. */
-static uint16_t preserved_of(uint32_t registers) {
-  return (uint16_t)((registers >> RBP & 1) | (registers >> RBX & 1) << 1 |
-                    (registers >> R12 & 15) << 2);
-}
-
-/* An instruction's effects on callee-saved registers: a store on the stack saves them, without a
- * segment. */
-static void set_preserved(const ZydisDecodedInstruction *raw, uint32_t written,
-                          struct code_instruction *instruction) {
-  struct code_stack *stack = &instruction->stack;
-  const bool is_word = stack->base != CODE_NO_BASE && stack->size == 8 &&
-                       (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) == 0;
-  const bool is_store = is_word && !stack->is_read && !stack->is_address;
-  const bool is_load = is_word && stack->is_read;
-  stack->changes = preserved_of(written);
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_LEAVE:
-    if (stack->growth == CODE_STACK_LOST)
-      break;
-    set_memory(stack, CODE_STACK_POINTER, -8, 8, true);
-    stack->loads[0] = preserved_of(bit(RBP));
-    break;
-  case ZYDIS_MNEMONIC_PUSH:
-  case ZYDIS_MNEMONIC_MOV:
-    if (is_store)
-      stack->saves[0] = preserved_of(instruction->parts.reads);
-    else if (is_load)
-      stack->loads[0] = stack->changes;
-    break;
-  case ZYDIS_MNEMONIC_POP:
-    if (is_load)
-      stack->loads[0] = stack->changes;
-    break;
-  default:
-    break;
-  }
+  else if (kind == VALUE_ADDRESS)
+    parts->reads = operation->address;
+  else if (kind != VALUE_COPY || is_push)
+    parts->reads = operation->named;
+  else if (is_move)
+    parts->reads = bit(register_of(&operation->operands[1]));
+  instruction->is_sum =
+      kind == VALUE_SUM || kind == VALUE_DIFFERENCE || (kind == VALUE_ADDRESS && parts->reads != 0);
+  parts->is_copy = kind == VALUE_EITHER || (is_move && parts->reads != 0 && parts->writes != 0);
+  parts->is_load = is_move && operation->memory == &operation->operands[1] &&
+                   raw->operand_width == 64 && !is_on_stack(operation);
 }
 
 /* Whether it may store something in memory, besides what it pushes. */
@@ -675,9 +542,8 @@ static uint8_t operand_of(const ZydisDecodedOperand *operand) {
 static uint8_t place_of(const ZydisDecodedOperandMem *memory) {
   const bool has_index = memory->index != ZYDIS_REGISTER_NONE;
   const int base = number_of(memory->base);
-  if (has_index)
-    return base == RSP ? VALUE_ON_STACK : base == RBP ? VALUE_BY_FRAME : VALUE_ELSEWHERE;
-  return base == NONE || base_of(base) != CODE_NO_BASE ? (uint8_t)base_of(base) : VALUE_ELSEWHERE;
+  return base == NONE && !has_index ? CODE_NO_BASE
+                                    : stack_place(&code_x86_64, (unsigned)base, has_index);
 }
 
 /* Memory of a segment is elsewhere. */
@@ -757,7 +623,8 @@ static void set_values(const struct operation *operation, enum value_operation k
     values->first = VALUE_TOP;
 }
 
-/* Of direct jumps, the ones that count in rcx and a transaction's start change registers. */
+/* Direct jumps change no registers, except for those that count in rcx, and a transaction's
+ * start. */
 static uint32_t changed_by_jump(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
   case ZYDIS_MNEMONIC_LOOP:
@@ -791,7 +658,7 @@ static void set_computed(const struct operation *operation, uint64_t next,
   instruction->is_sum = by != NONE;
   instruction->parts.from = (uint8_t)by; /* NONE: CODE_NO_REGISTER */
   instruction->parts.is_load = operation->memory != NULL && !is_on_stack(operation);
-  set_read(operation, &instruction->stack);
+  set_read(operation, &instruction->stack, WORD);
   set_references(operation, next, instruction);
 }
 
@@ -802,13 +669,10 @@ static void set_other(const struct operation *operation, uint64_t next,
   const enum value_operation kind = operation_of(raw);
   instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   set_registers(operation, kind, written, instruction);
-  instruction->stack.loses_frame = (written & bit(RBP)) != 0;
-  set_stack(operation, &instruction->stack);
+  instruction->stack.changes = stack_preserved(&code_x86_64, written);
+  set_stack(operation, written, &instruction->stack);
   set_indexed(operation, &instruction->stack);
   set_handed(operation, &instruction->stack);
-  set_preserved(raw, written, instruction);
-  if (instruction->stack.copy == CODE_STACK_POINTER)
-    instruction->stack.loses_frame = false;
   instruction->may_store = may_store(operation);
   set_references(operation, next, instruction);
   set_values(operation, kind, next, instruction);
@@ -882,7 +746,7 @@ static const struct code_relocation_type relocations[] = {
 const struct code_architecture code_x86_64 = {
     .machine = EM_X86_64,
     .register_count = REGISTERS,
-    .lost = CLOBBERED,
+    .lost = 0x0fc7,
     .passed = 0x3c6,
     .result = RAX,
     .in_sets = {RBP, RBX, R12, R12 + 1, R12 + 2, R12 + 3},

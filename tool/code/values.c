@@ -58,7 +58,7 @@ static void move_pointers(struct code_state *state, const struct code_stack *sta
     state->stack = moved(state->stack, -(int64_t)stack->growth);
   if (stack->copy == CODE_STACK_POINTER)
     state->frame = moved(before, stack->copy_offset);
-  else if (stack->loses_frame)
+  else if (code_loses_frame(stack))
     state->frame = (struct code_place){.region = points_elsewhere ? REGION_OTHER : REGION_FRAME};
 }
 

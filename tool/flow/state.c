@@ -41,7 +41,7 @@ static void lose_bases(struct state *state, const struct code_stack *use) {
   const struct state_pointer lost = {.is_foreign = true};
   if (use->growth == CODE_STACK_LOST && use->copy == CODE_NO_BASE)
     state->stack = lost;
-  if (use->loses_frame)
+  if (code_loses_frame(use))
     state->frame = lost;
 }
 
@@ -185,8 +185,8 @@ static bool is_apart(const struct code_architecture *architecture,
   const bool keeps_link =
       stack->link == CODE_LINK_KEPT && !stack->reads_link && !code_is_copy(instruction);
   return stack->base == CODE_NO_BASE && stack->copy == CODE_NO_BASE && stack->growth == 0 &&
-         stack->handed == CODE_NO_BASE && !stack->loses_frame && instruction->kind != CODE_CALL &&
-         (keeps_link || !architecture->has_link);
+         stack->handed == CODE_NO_BASE && !code_loses_frame(stack) &&
+         instruction->kind != CODE_CALL && (keeps_link || !architecture->has_link);
 }
 
 bool state_is_kept(const struct code_architecture *architecture,
