@@ -34,14 +34,17 @@ enum {
 };
 
 /* A decoded instruction. Its visible operands are first; each says whether the instruction reads or
- * writes it. */
+ * writes it. Sets of registers have a bit for each. */
 struct operation {
   ZydisDecoder decoder;
   ZydisDecoderContext context;
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   const ZydisDecodedOperand *memory; /* the first visible one in memory, or NULL */
-  uint32_t named, address;           /* the visible registers; those of addresses: a bit each */
+  uint32_t named, address;           /* the visible registers; those of addresses */
+  uint32_t read, only_read;          /* of the named ones */
+  uint32_t written; /* named or not, whole or in part; besides rsp where it pushes or pops */
+  bool may_store;   /* something in memory, besides what it pushes */
 };
 
 /* The number of the general register that a register is, or is a part of. Most are whole, or lower
@@ -81,24 +84,44 @@ static bool decode_operation(struct operation *operation, const uint8_t *bytes, 
                                                     size, &operation->raw));
 }
 
+/* Zydis leaves out that some string instructions move their pointers: `cmps`, `scas`, `ins`, `outs`. */
+static void add_hidden(struct operation *operation, const ZydisDecodedOperand *operand) {
+  if (is_written(operand))
+    operation->written |= bit(register_of(operand)) & ~bit(RSP);
+  if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
+    return;
+  operation->written |= bit(number_of(operand->mem.base)) & (bit(RSI) | bit(RDI));
+  operation->may_store |= is_written(operand) && operand->mem.base != ZYDIS_REGISTER_RSP;
+}
+
+static void add_visible(struct operation *operation, const ZydisDecodedOperand *operand) {
+  const uint32_t named = bit(register_of(operand));
+  operation->named |= named;
+  operation->read |= is_read(operand) ? named : 0;
+  operation->only_read |= is_read(operand) && !is_written(operand) ? named : 0;
+  operation->written |= is_written(operand) ? named : 0;
+  if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
+    return;
+  operation->memory = operation->memory == NULL ? operand : operation->memory;
+  operation->address |= bit(number_of(operand->mem.base)) | bit(number_of(operand->mem.index));
+  operation->may_store |= is_written(operand);
+}
+
 /* The second half: nearly all calls and jumps do without. */
 static bool decode_operands(struct operation *operation) {
   ZydisDecodedOperand *operands = operation->operands;
+  const unsigned visible = operation->raw.operand_count_visible;
   operands[0].type = operands[1].type = ZYDIS_OPERAND_TYPE_UNUSED;
   operation->memory = NULL;
   operation->named = operation->address = 0;
+  operation->read = operation->only_read = operation->written = 0;
+  operation->may_store = false;
   if (ZYAN_FAILED(ZydisDecoderDecodeOperands(&operation->decoder, &operation->context,
                                              &operation->raw, operands,
                                              operation->raw.operand_count)))
     return false;
-  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++) {
-    const ZydisDecodedOperand *operand = &operands[i];
-    operation->named |= bit(register_of(operand));
-    if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
-      continue;
-    operation->memory = operation->memory == NULL ? operand : operation->memory;
-    operation->address |= bit(number_of(operand->mem.base)) | bit(number_of(operand->mem.index));
-  }
+  for (unsigned i = 0; i < operation->raw.operand_count; i++)
+    (i < visible ? add_visible : add_hidden)(operation, &operands[i]);
   return true;
 }
 
@@ -376,8 +399,6 @@ static bool clears(const struct operation *operation) {
  * A sum is at a computed distance, and moves between registers are set_move's. */
 static uint32_t handed_by(const struct operation *operation) {
   const ZydisDecodedInstruction *raw = &operation->raw;
-  const bool swaps = raw->mnemonic == ZYDIS_MNEMONIC_XCHG;
-  uint32_t handed = 0;
   if ((operation->named & (bit(RSP) | bit(RBP))) == 0 || clears(operation))
     return 0;
   switch (raw->mnemonic) {
@@ -393,10 +414,7 @@ static uint32_t handed_by(const struct operation *operation) {
   default:
     break;
   }
-  for (unsigned i = 0; i < raw->operand_count_visible; i++)
-    if (is_read(&operation->operands[i]) && (swaps || !is_written(&operation->operands[i])))
-      handed |= bit(register_of(&operation->operands[i]));
-  return handed;
+  return raw->mnemonic == ZYDIS_MNEMONIC_XCHG ? operation->read : operation->only_read;
 }
 
 /* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
@@ -425,24 +443,12 @@ static bool changes_any(ZydisMnemonic mnemonic) {
          mnemonic == ZYDIS_MNEMONIC_ENCLV || mnemonic == ZYDIS_MNEMONIC_GETSEC;
 }
 
-/* The registers that an instruction writes to, whole or in part, besides rsp where it pushes or pops:
- * that is in struct code_stack. Zydis lists neither a system call's result, nor the pointers that
- * some string instructions move: `cmps`, `scas`, `ins`, `outs`. */
+/* The registers that an instruction writes to. Zydis leaves out a system call's result. */
 static uint32_t written_by(const struct operation *operation) {
-  const ZydisDecodedInstruction *raw = &operation->raw;
-  const bool has_result = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
-  uint32_t written = changes_any(raw->mnemonic) ? UINT16_MAX : has_result ? bit(RAX) : 0;
-  uint32_t hidden = 0;
-  for (unsigned i = 0; i < raw->operand_count; i++) {
-    const ZydisDecodedOperand *operand = &operation->operands[i];
-    const bool is_hidden = i >= raw->operand_count_visible;
-    if (is_written(operand))
-      *(is_hidden ? &hidden : &written) |= bit(register_of(operand));
-    if (is_hidden && operand->type == ZYDIS_OPERAND_TYPE_MEMORY)
-      hidden |= bit(number_of(operand->mem.base)) & (bit(RSI) | bit(RDI));
-  }
-  written |= moves_by_less(operation) ? bit(RSP) : 0;
-  return written | (hidden & ~bit(RSP));
+  const ZydisMnemonic mnemonic = operation->raw.mnemonic;
+  return operation->written | (changes_any(mnemonic) ? UINT16_MAX : 0) |
+         (mnemonic == ZYDIS_MNEMONIC_SYSCALL ? bit(RAX) : 0) |
+         (moves_by_less(operation) ? bit(RSP) : 0);
 }
 
 static enum value_operation operation_of(const ZydisDecodedInstruction *raw) {
@@ -474,13 +480,8 @@ static enum value_operation operation_of(const ZydisDecodedInstruction *raw) {
 /* The registers that an instruction makes another one of; none if the result is independent of
  * them. */
 static uint32_t read_to_compute(const struct operation *operation) {
-  const ZydisDecodedOperand *operands = operation->operands;
-  uint32_t reads = 0;
-  if (register_of(&operands[0]) == NONE || !is_written(&operands[0]) || clears(operation))
-    return 0;
-  for (unsigned i = 0; i < operation->raw.operand_count_visible; i++)
-    reads |= is_read(&operands[i]) ? bit(register_of(&operands[i])) : 0;
-  return reads;
+  const ZydisDecodedOperand *to = &operation->operands[0];
+  return register_of(to) != NONE && is_written(to) && !clears(operation) ? operation->read : 0;
 }
 
 /* The registers that a value is made of, and the destinations of sums and copies: `writes` are those
@@ -510,18 +511,6 @@ static void set_registers(const struct operation *operation, enum value_operatio
   parts->is_copy = kind == VALUE_EITHER || (is_move && parts->reads != 0 && parts->writes != 0);
   parts->is_load = is_move && operation->memory == &operation->operands[1] &&
                    raw->operand_width == 64 && !is_on_stack(operation);
-}
-
-/* Whether it may store something in memory, besides what it pushes. */
-static bool may_store(const struct operation *operation) {
-  bool stores = false;
-  for (unsigned i = 0; i < operation->raw.operand_count; i++) {
-    const ZydisDecodedOperand *operand = &operation->operands[i];
-    const bool is_pushed =
-        i >= operation->raw.operand_count_visible && operand->mem.base == ZYDIS_REGISTER_RSP;
-    stores |= operand->type == ZYDIS_OPERAND_TYPE_MEMORY && is_written(operand) && !is_pushed;
-  }
-  return stores;
 }
 
 /* ---- Values ---- */
@@ -673,7 +662,7 @@ static void set_other(const struct operation *operation, uint64_t next,
   set_stack(operation, written, &instruction->stack);
   set_indexed(operation, &instruction->stack);
   set_handed(operation, &instruction->stack);
-  instruction->may_store = may_store(operation);
+  instruction->may_store = operation->may_store;
   set_references(operation, next, instruction);
   set_values(operation, kind, next, instruction);
   if (raw->mnemonic != ZYDIS_MNEMONIC_CDQE)
