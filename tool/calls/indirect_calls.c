@@ -80,15 +80,15 @@ bool indirect_calls_has_open_jump(struct value_flow *flow) {
  * after an entry in between, the register may have another address. */
 static bool is_made_straight(const struct value_flow *flow, const struct unit_step *step,
                              bool is_open) {
-  uint8_t made = unit_form(flow->unit, step)->parts.from;
+  uint8_t made = unit_form(flow->unit, step)->values.base;
   for (; made < CODE_REGISTERS; step--) {
     const bool is_first = step == &flow->unit->steps[flow->unit->blocks[step->block].first];
     if (is_first && (flow->blocks[step->block].is_entered || is_open || step == flow->unit->steps ||
                      unit_after(&step[-1]) != step->address))
       return false;
-    const struct code_parts *parts = &unit_form(flow->unit, &step[-1])->parts;
-    if (((parts->writes | parts->may_write) >> made & 1) != 0)
-      made = parts->part == CODE_UPPER ? CODE_NO_REGISTER : parts->from;
+    const struct code_instruction *before = unit_form(flow->unit, &step[-1]);
+    if (((before->parts.writes | before->parts.may_write) >> made & 1) != 0)
+      made = before->parts.part == CODE_UPPER ? CODE_NO_REGISTER : before->values.base;
   }
   return true;
 }
@@ -138,7 +138,8 @@ static void resolve_call(struct value_flow *flow, struct call *call, const struc
     call->kind = CALL_NONE;
     return;
   }
-  if (code_is_made(jump) || flow->sums_code || unit_form(flow->unit, step)->parts.distance != 0)
+  if (code_is_made(jump) || flow->sums_code ||
+      unit_form(flow->unit, step)->values.operation != VALUE_GO)
     call->target = graph_everything(flow->builder->graph);
   if (!call->is_jump)
     return;

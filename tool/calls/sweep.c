@@ -364,8 +364,9 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     }
     return;
   }
-  const bool is_loaded = parts->from < CODE_REGISTERS && parts->distance == 0 &&
-                         (course->loaded >> parts->from & 1) != 0;
+  const struct code_values *values = &instruction->values;
+  const bool is_loaded = values->operation == VALUE_GO && values->first < CODE_REGISTERS &&
+                         (course->loaded >> values->first & 1) != 0;
   course->loaded &= instruction->kind == CODE_BRANCH ? UINT32_MAX
                     : instruction->kind == CODE_CALL ? ~sweep->builder->architecture->lost
                                                      : 0;
@@ -374,7 +375,7 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     return;
   graph->calls[call].is_loaded = is_loaded || parts->is_load;
   if (is_loaded)
-    add_load(sweep, call, course->loaded_at[parts->from]);
+    add_load(sweep, call, course->loaded_at[values->first]);
 }
 
 /* Whether an instruction may put an address on the stack into a register, or into memory, or use one

@@ -91,31 +91,29 @@ static inline bool code_loses_frame(const struct code_stack *stack) {
 }
 
 /* Where instructions are too short for an address, two of them make it: one has its upper part, for
- * a register, and another adds the rest. An instruction's use of such parts: */
+ * a register, and another adds the rest. An instruction's use of such parts; the operands are those
+ * of struct code_values, and the number is `target`: */
 enum part_use {
   CODE_NO_PART,
-  CODE_UPPER,    /* register `to` becomes `distance`; the rest is added later */
-  CODE_BITS,     /* 16 bits of `to` become those of `distance`, at `shift` */
-  CODE_LOWER,    /* `to` becomes `from` plus `distance` */
-  CODE_LOAD,     /* `to` becomes the word in memory at `from` plus `distance` */
+  CODE_UPPER,    /* register `to` becomes the number; the rest is added later */
+  CODE_BITS,     /* 16 bits of `to` become those of the number, at `shift` */
+  CODE_LOWER,    /* `to` becomes the base (or 0, without one) plus the number */
+  CODE_LOAD,     /* `to` becomes the word in memory at the base plus the number */
   CODE_ACCESS,   /* other memory there is used */
-  CODE_SHIFT,    /* `to` becomes `from` times 2 to the power of `distance` */
-  CODE_THROUGH,  /* control goes to `from` plus `distance` */
-  CODE_SUBTRACT, /* the stack pointer becomes itself less `from`, */
-  CODE_ADD,      /* or plus `from` */
+  CODE_SHIFT,    /* `to` becomes the base times 2 to the power of the number */
+  CODE_THROUGH,  /* control goes to the base plus the number */
+  CODE_SUBTRACT, /* the stack pointer becomes itself less the base, */
+  CODE_ADD,      /* or plus the base */
 };
 
 enum { CODE_REGISTERS = 32, CODE_NO_REGISTER = 255, CODE_ARGUMENTS = 6 };
 
 struct code_parts {
-  uint64_t distance;
   uint32_t reads, writes; /* registers, by number: a bit each */
   uint32_t may_write;     /* it may or may not write to these */
   uint8_t part;           /* enum part_use */
-  uint8_t to, from;       /* CODE_NO_REGISTER as `from`: 0 */
-  uint8_t shift;
-  bool is_constant; /* its value is an address only in a file at a fixed address */
-  bool is_copy;     /* one register becomes a copy of another */
+  bool is_constant;       /* its value is an address only in a file at a fixed address */
+  bool is_copy;           /* one register becomes a copy of another */
   /* The register that is written to, or the target, is a word of memory outside the stack. */
   bool is_load;
 };
@@ -138,7 +136,7 @@ enum value_operation {
   VALUE_SUM,        /* `first` plus `second`, */
   VALUE_DIFFERENCE, /* or less `second` */
   VALUE_ADDRESS,    /* the base, the shifted index, and the number */
-  VALUE_BITS,       /* `first`, but 16 bits of it are the number's, at `parts.shift` */
+  VALUE_BITS,       /* `first`, but 16 bits of it are the number's, at `shift` */
   VALUE_GO,         /* none: control goes to `first` */
 };
 
@@ -198,16 +196,11 @@ struct code_instruction {
   bool is_system;   /* it calls the operating system */
   bool is_break;    /* a trap for debuggers, after which control may go on */
   bool may_be_call; /* with other extensions, it is a jump or a call (areas.c) */
-  bool is_sum; /* it adds something to a register; or it goes where one points to: `parts.from` */
+  bool is_sum; /* it adds something to a register; or it goes where one points to: `values.first` */
   struct code_stack stack;
   struct code_parts parts;
   struct code_values values;
 };
-
-/* Whether the distance of its part is a whole address, made from the instruction's own. */
-static inline bool code_has_relative_part(const struct code_instruction *instruction) {
-  return instruction->is_relative && instruction->parts.part != CODE_NO_PART;
-}
 
 /* Whether a register becomes a copy of another one. */
 static inline bool code_is_copy(const struct code_instruction *instruction) {

@@ -75,7 +75,7 @@ static void decode_branch(uint32_t word, struct code_instruction *instruction) {
 static void decode_through(uint32_t word, struct code_instruction *instruction) {
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = true; /* it may be one */
-  link_set_part(instruction, CODE_THROUGH, ZERO, from_of(word), 0);
+  link_set_part(instruction, CODE_THROUGH, from_of(word), 0);
   if (instruction->kind == CODE_CALL)
     instruction->stack.link = CODE_LINK_CALLED;
 }
@@ -105,10 +105,10 @@ static void decode_address(uint32_t word, struct code_instruction *instruction) 
   const uint64_t near = (uint64_t)signed_field(word, 5, 19) * 4 + link_field(word, 29, 2);
   instruction->is_relative = true;
   if (word >> 31 != 0)
-    link_set_part(instruction, CODE_UPPER, to_of(word), CODE_NO_REGISTER,
+    link_set_part(instruction, CODE_UPPER, CODE_NO_REGISTER,
                   (int64_t)((instruction->address & -(uint64_t)PAGE) + near * PAGE));
   else
-    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER,
+    link_set_part(instruction, CODE_LOWER, CODE_NO_REGISTER,
                   (int64_t)(instruction->address + near));
 }
 
@@ -135,8 +135,7 @@ static void decode_logical(uint32_t word, struct code_instruction *instruction) 
   if (to_of(word) == SP && link_field(word, 29, 2) != ANDS)
     instruction->stack.growth = CODE_STACK_LOST;
   else if (link_field(word, 29, 2) == ORR && from_of(word) == ZERO)
-    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER,
-                  (int64_t)logical_constant(word));
+    link_set_part(instruction, CODE_LOWER, CODE_NO_REGISTER, (int64_t)logical_constant(word));
   instruction->parts.is_constant = true;
 }
 
@@ -152,7 +151,7 @@ static void decode_add_constant(uint32_t word, struct code_instruction *instruct
   }
   stack_set_sum(&code_aarch64, &instruction->stack, to, from, distance);
   if (from != SP && to != SP && word >> 31 != 0)
-    link_set_part(instruction, CODE_LOWER, to, from, distance);
+    link_set_part(instruction, CODE_LOWER, from, distance);
 }
 
 /* Additions with tags, and minima and maxima. */
@@ -173,10 +172,10 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
   const uint64_t mask = word >> 31 != 0 ? UINT64_MAX : UINT32_MAX;
   const uint64_t value = (operation == MOVN ? ~bits : bits) & mask;
   if (operation == MOVK)
-    link_set_part(instruction, CODE_BITS, to_of(word), to_of(word), (int64_t)bits);
+    link_set_part(instruction, CODE_BITS, to_of(word), (int64_t)bits);
   else
-    link_set_part(instruction, CODE_LOWER, to_of(word), CODE_NO_REGISTER, (int64_t)value);
-  instruction->parts.shift = operation == MOVK ? (uint8_t)shift : 0;
+    link_set_part(instruction, CODE_LOWER, CODE_NO_REGISTER, (int64_t)value);
+  instruction->values.shift = operation == MOVK ? (uint8_t)shift : 0;
   instruction->parts.is_constant = true;
 }
 
@@ -298,8 +297,7 @@ static void decode_single(uint32_t word, struct code_instruction *instruction) {
   if (is_whole)
     set_saved(&instruction->stack, to, 0, is_load);
   if (from != SP && !moves && (is_load || is_vector || to != from))
-    link_set_part(instruction, is_whole && is_load ? CODE_LOAD : CODE_ACCESS, is_vector ? ZERO : to,
-                  from, distance);
+    link_set_part(instruction, is_whole && is_load ? CODE_LOAD : CODE_ACCESS, from, distance);
   if (is_vector || is_prefetch)
     return;
   link_set_value(instruction, to, is_load, 1u << size);
@@ -360,8 +358,7 @@ static void decode_literal(uint32_t word, struct code_instruction *instruction) 
   const bool loads = !flag(word, 26) && size != PREFETCH;
   instruction->parts.writes = loads ? bit(to_of(word)) : 0;
   instruction->is_relative = true;
-  link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS,
-                loads ? to_of(word) : ZERO, CODE_NO_REGISTER,
+  link_set_part(instruction, loads && size == WORD64 ? CODE_LOAD : CODE_ACCESS, CODE_NO_REGISTER,
                 (int64_t)instruction->address + signed_field(word, 5, 19) * 4);
   if (loads)
     link_set_value(instruction, to_of(word), true, size == WORD64 ? 8 : 4);

@@ -24,33 +24,22 @@ void link_set_value(struct code_instruction *instruction, unsigned number, bool 
   values->size = is_load ? 0 : (uint16_t)size;
 }
 
-/* The value that a part makes. */
-static void set_value(struct code_instruction *instruction) {
-  const struct code_parts *parts = &instruction->parts;
+void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned from,
+                   int64_t distance) {
   struct code_values *values = &instruction->values;
-  values->base = parts->from;
-  values->first = parts->to;
-  if (parts->part == CODE_UPPER || (parts->part == CODE_LOWER && parts->from == CODE_NO_REGISTER))
+  assert(from < CODE_REGISTERS || from == CODE_NO_REGISTER);
+  instruction->parts.part = (uint8_t)part;
+  instruction->target = (uint64_t)distance;
+  values->base = (uint8_t)from;
+  values->first = (uint8_t)from;
+  if (part == CODE_UPPER || (part == CODE_LOWER && from == CODE_NO_REGISTER))
     link_set_copy(instruction, VALUE_NUMBER);
-  else if (parts->part == CODE_LOWER)
+  else if (part == CODE_LOWER)
     values->operation = VALUE_ADDRESS;
-  else if (parts->part == CODE_BITS)
+  else if (part == CODE_BITS)
     values->operation = VALUE_BITS;
-  if (parts->part != CODE_THROUGH || parts->distance != 0)
-    return;
-  values->operation = VALUE_GO;
-  values->first = parts->from;
-}
-
-void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
-                   unsigned from, int64_t distance) {
-  assert(to < CODE_REGISTERS && (from < CODE_REGISTERS || from == CODE_NO_REGISTER));
-  struct code_parts *parts = &instruction->parts;
-  parts->part = (uint8_t)part;
-  parts->to = (uint8_t)to;
-  parts->from = (uint8_t)from;
-  parts->distance = instruction->target = (uint64_t)distance;
-  set_value(instruction);
+  else if (part == CODE_THROUGH && distance == 0)
+    values->operation = VALUE_GO;
 }
 
 void link_set_anywhere(const struct code_architecture *architecture, struct code_stack *stack,

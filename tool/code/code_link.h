@@ -31,8 +31,8 @@ void link_set_value(struct code_instruction *instruction, unsigned number, bool 
                     unsigned size);
 
 void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target);
-void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned to,
-                   unsigned from, int64_t distance);
+void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned from,
+                   int64_t distance);
 
 /* An instruction uses memory at an unresolved distance from a register. */
 void link_set_anywhere(const struct code_architecture *architecture, struct code_stack *stack,

@@ -314,8 +314,7 @@ static uint32_t bit(unsigned number) { return number != ZERO ? (uint32_t)1 << nu
 static void set_part(struct code_instruction *instruction, enum part_use part,
                      const struct fields *fields, int64_t distance) {
   const bool is_constant = fields->first == ZERO;
-  link_set_part(instruction, part, fields->to, is_constant ? CODE_NO_REGISTER : fields->first,
-                distance);
+  link_set_part(instruction, part, is_constant ? CODE_NO_REGISTER : fields->first, distance);
   instruction->parts.is_constant = is_constant;
 }
 
@@ -342,9 +341,9 @@ static void decode_registers(struct code_instruction *instruction, const struct 
     return;
   if (fields->first == SP && (is_sum || fields->is_subtract))
     set_part(instruction, is_sum ? CODE_ADD : CODE_SUBTRACT,
-             &(struct fields){.to = SP, .first = fields->second}, 0);
+             &(struct fields){.first = fields->second}, 0);
   else if (fields->second == SP && is_sum)
-    set_part(instruction, CODE_ADD, &(struct fields){.to = SP, .first = fields->first}, 0);
+    set_part(instruction, CODE_ADD, &(struct fields){.first = fields->first}, 0);
 }
 
 static void decode_memory(struct code_instruction *instruction, const struct fields *fields) {
@@ -373,7 +372,6 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
     set_part(instruction, is_load && is_whole ? CODE_LOAD : CODE_ACCESS, fields, fields->constant);
   if (is_whole)
     stack_set_saved(&code_riscv64, stack, value, 0, is_load);
-  instruction->values.base = fields->first;
   instruction->values.is_unsigned = fields->function >= 4;
   if (is_general)
     link_set_value(instruction, value, is_load, 1u << (fields->function & 3));
@@ -435,7 +433,7 @@ static void decode_system(struct code_instruction *instruction, const struct fie
 static void decode_upper(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_constant = fields->operation == LUI;
   const uint64_t base = is_constant ? 0 : instruction->address;
-  link_set_part(instruction, CODE_UPPER, fields->to, CODE_NO_REGISTER,
+  link_set_part(instruction, CODE_UPPER, CODE_NO_REGISTER,
                 (int64_t)(base + (uint64_t)fields->constant));
   instruction->parts.is_constant = is_constant;
   instruction->is_relative = !is_constant;

@@ -645,7 +645,6 @@ static void set_computed(const struct operation *operation, uint64_t next,
     return;
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = by != NONE;
-  instruction->parts.from = (uint8_t)by; /* NONE: CODE_NO_REGISTER */
   instruction->parts.is_load = operation->memory != NULL && !is_on_stack(operation);
   set_read(operation, &instruction->stack, WORD);
   set_references(operation, next, instruction);

@@ -69,8 +69,7 @@ static size_t weak_hash(const struct code_instruction *instruction) {
                          (uint64_t)values->operation << 24;
   const uint64_t others = named << 16 ^ (uint64_t)instruction->length << 8 ^
                           (uint32_t)stack->offset ^ (uint64_t)stack->changes << 40;
-  return hash(registers ^ others ^ parts->distance ^ (uint64_t)instruction->kind << 56,
-              RECENT_BITS);
+  return hash(registers ^ others ^ (uint64_t)instruction->kind << 56, RECENT_BITS);
 }
 
 union form {
@@ -83,8 +82,6 @@ static union form form_of(const struct code_instruction *instruction) {
   form.instruction.form = 0;
   form.instruction.address = form.instruction.target = form.instruction.reference = 0;
   memset(form.instruction.constants, 0, sizeof form.instruction.constants);
-  if (code_has_relative_part(instruction))
-    form.instruction.parts.distance = 0;
   return form;
 }
 

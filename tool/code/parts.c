@@ -45,24 +45,24 @@ static void refer(const struct parts *parts, struct code_instruction *instructio
 }
 
 /* Whether a part makes a whole address, of an upper part, or of another address; *whole is that. */
-static bool make_whole(const struct code_parts *use, struct part_value from,
+static bool make_whole(const struct code_instruction *instruction, struct part_value from,
                        struct part_value *whole) {
+  const struct code_parts *use = &instruction->parts;
   const bool is_sum = use->part == CODE_LOWER && from.kind == PART_WHOLE;
-  if (use->from != CODE_NO_REGISTER && from.kind != PART_UPPER && !is_sum)
+  if (instruction->values.base != CODE_NO_REGISTER && from.kind != PART_UPPER && !is_sum)
     return false;
-  *whole = (struct part_value){.value = from.value + use->distance,
+  *whole = (struct part_value){.value = from.value + instruction->target,
                                .kind = PART_WHOLE,
                                .is_constant = from.is_constant || use->is_constant};
   return true;
 }
 
 static void go_through(struct code_instruction *instruction, struct part_value from) {
-  const uint64_t distance = instruction->parts.distance;
   const bool is_address = from.kind == PART_UPPER || from.kind == PART_WHOLE;
   if (is_address && !from.is_constant) {
     instruction->target_kind = CODE_DIRECT;
-    instruction->target = from.value + distance;
-  } else if (from.kind == PART_SLOT && !from.is_constant && distance == 0) {
+    instruction->target += from.value;
+  } else if (from.kind == PART_SLOT && !from.is_constant && instruction->target == 0) {
     instruction->target_kind = CODE_SLOT;
     instruction->target = from.value;
   } else {
@@ -86,36 +86,38 @@ static void move_stack(struct code_instruction *instruction, struct part_value f
 static struct part_value use_part(const struct parts *parts, struct code_instruction *instruction,
                                   struct part_value from, bool *is_understood) {
   const struct code_parts *use = &instruction->parts;
+  const uint64_t number = instruction->target;
+  const uint8_t shift = instruction->values.shift;
   struct part_value whole = {0};
   switch (use->part) {
   case CODE_UPPER:
     return (struct part_value){
-        .value = use->distance, .kind = PART_UPPER, .is_constant = use->is_constant};
+        .value = number, .kind = PART_UPPER, .is_constant = use->is_constant};
   case CODE_BITS:
     if (from.kind != PART_WHOLE) {
       *is_understood = !parts->is_fixed;
       return whole;
     }
-    assert(use->shift <= 48);
+    assert(shift <= 48);
     whole = from;
-    whole.value = (from.value & ~((uint64_t)UINT16_MAX << use->shift)) | use->distance;
+    whole.value = (from.value & ~((uint64_t)UINT16_MAX << shift)) | number;
     refer(parts, instruction, whole, false);
     return whole;
   case CODE_LOWER:
-    if (make_whole(use, from, &whole))
+    if (make_whole(instruction, from, &whole))
       refer(parts, instruction, whole, false);
     return whole;
   case CODE_SHIFT:
     if (from.kind == PART_WHOLE && from.is_constant) {
-      assert(use->distance < 64);
+      assert(number < 64);
       whole = from;
-      whole.value <<= use->distance;
+      whole.value <<= number;
       refer(parts, instruction, whole, false);
     }
     return whole;
   case CODE_LOAD:
   case CODE_ACCESS:
-    if (make_whole(use, from, &whole))
+    if (make_whole(instruction, from, &whole))
       refer(parts, instruction, whole, true);
     if (whole.kind == PART_WHOLE)
       whole.kind = PART_SLOT;
@@ -132,20 +134,22 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
   }
 }
 
-/* The value of the register that a part is added to. */
-static struct part_value from_of(const struct parts *parts, const struct code_parts *use) {
-  if (use->part == CODE_NO_PART || use->from >= CODE_REGISTERS)
-    return (struct part_value){.kind = PART_UNKNOWN};
-  const bool is_global = use->from == parts->global_register && use->to != parts->global_register;
-  if (is_global && parts->global != 0)
-    return (struct part_value){.kind = PART_UPPER, .value = parts->global, .is_open = true};
-  return parts->registers[use->from];
+/* Whether a part is added to the global pointer. */
+static bool uses_global(const struct parts *parts, const struct code_instruction *instruction) {
+  const struct code_values *values = &instruction->values;
+  return instruction->parts.part != CODE_NO_PART && parts->global_register != 0 &&
+         values->base == parts->global_register && values->to != parts->global_register;
 }
 
-/* Whether a part is added to a global pointer of unresolved value. */
-static bool uses_unknown(const struct parts *parts, const struct code_parts *use) {
-  return use->part != CODE_NO_PART && parts->global_register != 0 && parts->global == 0 &&
-         use->from == parts->global_register && use->to != parts->global_register;
+/* The value of the register that a part is added to. */
+static struct part_value from_of(const struct parts *parts,
+                                 const struct code_instruction *instruction) {
+  const uint8_t base = instruction->values.base;
+  if (instruction->parts.part == CODE_NO_PART || base >= CODE_REGISTERS)
+    return (struct part_value){.kind = PART_UNKNOWN};
+  if (parts->global != 0 && uses_global(parts, instruction))
+    return (struct part_value){.kind = PART_UPPER, .value = parts->global, .is_open = true};
+  return parts->registers[base];
 }
 
 static bool goes(uint8_t kind) { return kind >= CODE_CALL && kind <= CODE_STOP; }
@@ -153,19 +157,21 @@ static bool goes(uint8_t kind) { return kind >= CODE_CALL && kind <= CODE_STOP; 
 bool parts_follow(struct parts *parts, struct code_instruction *instruction, parts_visitor *open,
                   void *context) {
   const struct code_parts *use = &instruction->parts;
-  const struct part_value from = from_of(parts, use);
+  const struct code_values *values = &instruction->values;
+  const struct part_value from = from_of(parts, instruction);
   /* An addition of 0 may be a copy, with the rest added later. */
-  const bool is_used = use->part != CODE_NO_PART && use->from < CODE_REGISTERS &&
-                       use->part != CODE_SHIFT && !(use->part == CODE_LOWER && use->distance == 0);
-  const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << use->from : 0);
-  bool is_understood = !uses_unknown(parts, use);
-  assert(use->to < CODE_REGISTERS);
+  const bool is_used = use->part != CODE_NO_PART && values->base < CODE_REGISTERS &&
+                       use->part != CODE_SHIFT &&
+                       !(use->part == CODE_LOWER && instruction->target == 0);
+  const uint32_t others = use->reads & ~(is_used ? (uint32_t)1 << values->base : 0);
+  bool is_understood = parts->global != 0 || !uses_global(parts, instruction);
   const struct part_value value = use_part(parts, instruction, from, &is_understood);
   open_registers(parts, others | use->may_write, open, context);
   for (uint32_t bits = use->writes | use->may_write; bits != 0; bits &= bits - 1)
     parts->registers[__builtin_ctz(bits)] = (struct part_value){0};
-  if (value.kind != PART_UNKNOWN && (use->writes >> use->to & 1) != 0)
-    parts->registers[use->to] = value;
+  if (value.kind != PART_UNKNOWN && values->to < CODE_REGISTERS &&
+      (use->writes >> values->to & 1) != 0)
+    parts->registers[values->to] = value;
   if (goes(instruction->kind) && !parts->is_straight)
     parts_leave(parts, open, context);
   if (goes(instruction->kind) && instruction->kind != CODE_BRANCH && !parts->is_straight)

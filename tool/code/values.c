@@ -490,8 +490,8 @@ static struct code_value difference_of(const struct code_state *state, struct co
 
 static struct code_value bits_of(const struct code_instruction *instruction,
                                  struct code_value from) {
-  assert(instruction->parts.shift <= 48);
-  const uint64_t mask = (uint64_t)UINT16_MAX << instruction->parts.shift;
+  assert(instruction->values.shift <= 48);
+  const uint64_t mask = (uint64_t)UINT16_MAX << instruction->values.shift;
   return from.kind == CODE_ADDRESS ? address_of((from.table & ~mask) | instruction->target)
                                    : unknown;
 }

@@ -7,7 +7,8 @@ static bool is_end(const struct code_instruction *instruction,
   if (transfer->kind == CODE_JUMP || by_link)
     return instruction->kind == CODE_RETURN;
   return instruction->kind == CODE_JUMP && instruction->target_kind == CODE_COMPUTED &&
-         instruction->parts.distance == 0 && instruction->parts.reads == transfer->parts.writes;
+         instruction->values.operation == VALUE_GO &&
+         instruction->parts.reads == transfer->parts.writes;
 }
 
 /* Whether an instruction may belong to a helper: a called one keeps the register that holds its

@@ -55,8 +55,6 @@ struct code_instruction unit_instruction(const struct unit *unit, const struct u
   struct code_instruction instruction = *unit_form(unit, step);
   instruction.address = step->address;
   instruction.target = step->target;
-  if (code_has_relative_part(&instruction))
-    instruction.parts.distance = step->target;
   return instruction;
 }
 
@@ -66,8 +64,7 @@ static void put(struct unit *unit, const struct unit_range *range) {
   const struct unit_step *last = unit->step_count > 0 ? &unit->steps[unit->step_count - 1] : NULL;
   const bool goes_on = last != NULL && unit_after(last) == next->address;
   struct unit_step step = {.address = next->address,
-                           .target =
-                               code_has_relative_part(next) ? next->parts.distance : next->target,
+                           .target = next->target,
                            .length = next->length,
                            .kind = next->kind,
                            .target_kind = next->target_kind,

@@ -30,8 +30,8 @@
 /* An instruction at its place. */
 struct unit_step {
   uint64_t address;
-  uint64_t target; /* or the distance of its part, if that is relative */
-  uint32_t form;   /* number of the decoder's */
+  uint64_t target;
+  uint32_t form; /* number of the decoder's */
   uint32_t block;
   uint8_t length, kind, target_kind; /* the form's */
   bool is_start;                     /* of a block */

@@ -33,8 +33,8 @@ int main(int argc, char **argv) {
     const size_t size = read_bytes(text, bytes);
     architecture->decode(bytes, size, address, &instruction);
     const struct code_parts *parts = &instruction.parts;
-    const uint32_t from =
-        parts->part != CODE_NO_PART && parts->from < 32 ? (uint32_t)1 << parts->from : 0;
+    const uint8_t base = instruction.values.base;
+    const uint32_t from = parts->part != CODE_NO_PART && base < 32 ? (uint32_t)1 << base : 0;
     printf("%" PRIx64 " %u %s %" PRIx64 " %x %x %x %d %u %u\n", address, instruction.length,
            kinds[instruction.kind], instruction.target, parts->reads | from, parts->writes,
            parts->may_write, instruction.stack.growth, instruction.stack.copy,
