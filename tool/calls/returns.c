@@ -189,7 +189,7 @@ static bool may_be_helped(const struct returns *returns, const struct state *sta
   if (transfer->kind != CODE_CALL)
     return transfer->kind == CODE_JUMP && !state_is_at_start(state);
   const uint32_t function = call_graph_start(graph, transfer->target);
-  return unit_form(returns->unit, transfer)->stack.link != CODE_LINK_CALLED ||
+  return !code_calls_by_link(unit_form(returns->unit, transfer)) ||
          (function != GRAPH_NO_NODE && graph->functions[function].size <= CALLED_HELPER_MAX);
 }
 
@@ -212,7 +212,7 @@ static bool follow_helper(struct returns *returns, const struct unit_step *step,
   const struct code_instruction transfer = unit_instruction(unit, step);
   const size_t count = helper_read(&unit->decoder, &unit->parts, &code, &transfer,
                                    state->link_copies != 0, instructions);
-  if (transfer.stack.link == CODE_LINK_CALLED && moves_stack(instructions, count))
+  if (code_calls_by_link(&transfer) && moves_stack(instructions, count))
     return false;
   for (size_t i = 0; i < count; i++) {
     if (instructions[i].kind != CODE_OTHER)

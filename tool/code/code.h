@@ -50,16 +50,7 @@ enum code_target {
 enum code_stack_base { CODE_NO_BASE, CODE_STACK_POINTER, CODE_FRAME_POINTER };
 enum { CODE_STACK_LOST = INT32_MAX };
 enum { CODE_PRESERVED = 12, CODE_PRESERVED_FRAME = 1, CODE_WORDS = 2 };
-
-/* Its effect on the link register, on machines whose calls leave the return address in one. */
-enum code_link {
-  CODE_LINK_KEPT,
-  CODE_LINK_CALLED,  /* it becomes this call's return address */
-  CODE_LINK_SAVED,   /* it is stored at `link_offset` from the base */
-  CODE_LINK_LOADED,  /* it is loaded from there */
-  CODE_LINK_CHANGED, /* it becomes something else */
-  CODE_LINK_SIGNED,  /* its signature is made, or checked */
-};
+enum { CODE_LINK = 1 << CODE_PRESERVED }; /* the register with a call's return address */
 
 struct code_stack {
   int32_t growth;  /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
@@ -70,14 +61,13 @@ struct code_stack {
   uint8_t copy;    /* enum code_stack_base: the other one of the two is set from this one */
   bool is_read;    /* the memory is only read */
   bool is_address; /* its address is computed, for others that may use it */
-  /* Sets of registers that calls preserve; the first is the frame pointer. One is stored in a word
-   * at `offset` from the base, or loaded from there, and maybe another one in the next word; those
-   * that change become something else. */
+  /* Sets of CODE_LINK and of registers that calls preserve; the first is the frame pointer. One is
+   * stored in a word at `offset` from the base, or loaded from there, and maybe another one in the
+   * next word; those that change become something else. */
   uint16_t saves[CODE_WORDS], loads[CODE_WORDS], changes;
   int32_t copy_offset; /* from that register before the instruction */
-  uint8_t link;        /* enum code_link */
-  bool reads_link;     /* something else than a return, or a store that saves it, reads it */
-  int32_t link_offset;
+  bool reads_link;     /* something else than a return, or a store that saves it, reads that */
+  bool signs_link;     /* its signature is made, or checked */
   /* enum code_stack_base: another register, or memory, gets a value made of this one. Others may then
    * use `handed_size` bytes of memory, at `handed_offset` from it. */
   uint8_t handed;
@@ -201,6 +191,11 @@ struct code_instruction {
   struct code_parts parts;
   struct code_values values;
 };
+
+/* Whether it is a call that leaves its return address in the link register. */
+static inline bool code_calls_by_link(const struct code_instruction *instruction) {
+  return instruction->kind == CODE_CALL && (instruction->stack.changes & CODE_LINK) != 0;
+}
 
 /* Whether a register becomes a copy of another one. */
 static inline bool code_is_copy(const struct code_instruction *instruction) {

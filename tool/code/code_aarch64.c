@@ -59,8 +59,6 @@ static uint32_t bit(unsigned number) { return number < 31 ? (uint32_t)1 << numbe
 static void decode_far(uint32_t word, struct code_instruction *instruction) {
   link_set_direct(instruction, word >> 31 != 0 ? CODE_CALL : CODE_JUMP,
                   instruction->address + (uint64_t)signed_field(word, 0, 26) * 4);
-  if (instruction->kind == CODE_CALL)
-    instruction->stack.link = CODE_LINK_CALLED;
 }
 
 static void decode_branch(uint32_t word, struct code_instruction *instruction) {
@@ -76,8 +74,6 @@ static void decode_through(uint32_t word, struct code_instruction *instruction) 
   instruction->target_kind = CODE_COMPUTED;
   instruction->is_sum = true; /* it may be one */
   link_set_part(instruction, CODE_THROUGH, from_of(word), 0);
-  if (instruction->kind == CODE_CALL)
-    instruction->stack.link = CODE_LINK_CALLED;
 }
 
 /* Hints do nothing, sign x30 or x17, or query by x16. */
@@ -87,7 +83,7 @@ static void decode_hint(uint32_t word, struct code_instruction *instruction) {
   if (word == CHKFEAT)
     instruction->parts.reads |= bit(X16);
   if (link_field(word, 8, 4) == SIGNS_LINK)
-    instruction->stack.link = CODE_LINK_SIGNED;
+    instruction->stack.signs_link = true;
 }
 
 static void decode_exception(uint32_t word, struct code_instruction *instruction) {
@@ -576,6 +572,8 @@ static void decode(const uint8_t *bytes, size_t size, uint64_t address,
   instruction->values = code_computed(to_of(word), from_of(word));
   if (rows[i].decode != NULL)
     rows[i].decode(word, instruction);
+  if (instruction->kind == CODE_CALL)
+    instruction->stack.changes = CODE_LINK;
   link_finish(&code_aarch64, instruction);
 }
 

@@ -94,14 +94,12 @@ void link_finish(const struct code_architecture *architecture,
   struct code_stack *stack = &instruction->stack;
   const uint32_t written = parts->writes | parts->may_write;
   set_place(architecture, instruction);
-  stack->changes = stack_preserved(architecture, written);
+  stack->changes |= stack_set_of(architecture, written);
   set_handed(architecture, instruction);
   if (has(written, architecture->stack_pointer) && stack->growth == 0 &&
       stack->copy == CODE_NO_BASE && parts->part != CODE_ADD && parts->part != CODE_SUBTRACT)
     stack->growth = CODE_STACK_LOST;
-  stack->reads_link |=
-      has(parts->reads, architecture->link_register) && stack->link != CODE_LINK_SAVED;
-  if (has(written, architecture->link_register) && stack->link == CODE_LINK_KEPT)
-    stack->link = instruction->kind == CODE_CALL ? CODE_LINK_CALLED : CODE_LINK_CHANGED;
+  stack->reads_link = has(parts->reads, architecture->link_register) &&
+                      ((stack->saves[0] | stack->saves[1]) & CODE_LINK) == 0;
   assert(stack->copy == CODE_NO_BASE || stack->growth == 0); /* one of them counts */
 }

@@ -3,8 +3,10 @@
 
 #include <assert.h>
 
-uint16_t stack_preserved(const struct code_architecture *architecture, uint32_t registers) {
-  uint16_t set = 0;
+uint16_t stack_set_of(const struct code_architecture *architecture, uint32_t registers) {
+  const bool has_link =
+      architecture->has_link && (registers >> architecture->link_register & 1) != 0;
+  uint16_t set = has_link ? CODE_LINK : 0;
   registers &= ~architecture->lost;
   for (unsigned i = 0; registers != 0 && i < CODE_PRESERVED && architecture->in_sets[i] != 0; i++)
     set |= (uint16_t)((registers >> architecture->in_sets[i] & 1) << i);
@@ -66,9 +68,5 @@ void stack_set_saved(const struct code_architecture *architecture, struct code_s
   if (stack->base == CODE_NO_BASE)
     return;
   uint16_t *registers = is_load ? stack->loads : stack->saves;
-  registers[offset / 8] = stack_preserved(architecture, (uint32_t)1 << number);
-  if (!architecture->has_link || number != architecture->link_register)
-    return;
-  stack->link = is_load ? CODE_LINK_LOADED : CODE_LINK_SAVED;
-  stack->link_offset = stack->offset + offset;
+  registers[offset / 8] = stack_set_of(architecture, (uint32_t)1 << number);
 }

@@ -26,8 +26,8 @@ static inline uint8_t stack_place(const struct code_architecture *architecture, 
   return (uint8_t)(base == CODE_NO_BASE ? VALUE_ELSEWHERE : is_far ? base + FAR : base);
 }
 
-/* The callee-saved ones among registers, as a set of struct code_stack's. */
-uint16_t stack_preserved(const struct code_architecture *architecture, uint32_t registers);
+/* Those of struct code_stack's sets among registers. */
+uint16_t stack_set_of(const struct code_architecture *architecture, uint32_t registers);
 
 /* An instruction uses `size` bytes of memory at a distance from a register. */
 void stack_set_memory(const struct code_architecture *architecture, struct code_stack *stack,

@@ -657,7 +657,7 @@ static void set_other(const struct operation *operation, uint64_t next,
   const enum value_operation kind = operation_of(raw);
   instruction->is_system = raw->mnemonic == ZYDIS_MNEMONIC_SYSCALL;
   set_registers(operation, kind, written, instruction);
-  instruction->stack.changes = stack_preserved(&code_x86_64, written);
+  instruction->stack.changes = stack_set_of(&code_x86_64, written);
   set_stack(operation, written, &instruction->stack);
   set_indexed(operation, &instruction->stack);
   set_handed(operation, &instruction->stack);

@@ -37,7 +37,7 @@ static bool moves_frame(const struct code_instruction *instruction) {
 static bool is_frames(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   return stack->growth != 0 || stack->base != CODE_NO_BASE || stack->copy != CODE_NO_BASE ||
-         stack->handed != CODE_NO_BASE || stack->changes != 0;
+         stack->handed != CODE_NO_BASE || (stack->changes & ~CODE_LINK) != 0;
 }
 
 size_t helper_read(struct decoder *decoder, const struct parts *parts,
@@ -46,7 +46,7 @@ size_t helper_read(struct decoder *decoder, const struct parts *parts,
   const struct code_architecture *architecture = decoder->architecture;
   const uint32_t link = (uint32_t)1 << architecture->link_register;
   const bool is_call = transfer->kind == CODE_CALL;
-  const bool by_link = is_call && transfer->stack.link == CODE_LINK_CALLED;
+  const bool by_link = code_calls_by_link(transfer);
   const uint32_t back = !is_call ? 0 : by_link ? link : transfer->parts.writes;
   bool is_for_frame = !is_call || !by_link || has_copies;
   uint64_t at = transfer->target;

@@ -128,42 +128,24 @@ static bool copies_link(struct state *state, const struct code_architecture *arc
   return has_copy;
 }
 
-static void follow_link(struct state *state, const struct code_architecture *architecture,
+/* Follows it before the registers are. Returns whether the instruction copies it. */
+static bool follow_link(struct state *state, const struct code_architecture *architecture,
                         const struct code_instruction *instruction, struct state_uses *uses) {
   const struct code_stack *stack = &instruction->stack;
   const bool was_own = (state->own & KEPT_LINK_BIT) != 0;
+  const bool is_saved = ((stack->saves[0] | stack->saves[1]) & CODE_LINK) != 0;
   uint32_t copies = state->link_copies & instruction->parts.reads;
   const bool is_copy = copies_link(state, architecture, instruction);
   copies = is_copy ? 0 : copies;
-  const struct state_use place = place_of(state, stack->base, stack->link_offset, WORD);
   uses->reads_return |=
       (!is_copy && stack->reads_link && (was_own || state->has_calls_link)) || copies != 0;
-  switch (stack->link) {
-  case CODE_LINK_SAVED:
-    if (place.is_known)
-      save(state, KEPT_LINK_BIT, &place, 0);
-    uses->reads_return |= state->has_calls_link || (was_own && !place.is_known);
-    break;
-  case CODE_LINK_LOADED:
-    state->has_calls_link = false;
-    state->own &= (uint16_t)~KEPT_LINK_BIT;
-    load(state, KEPT_LINK_BIT, &place, 0);
-    break;
-  case CODE_LINK_SIGNED:
-    state->is_signed = !state->is_signed;
-    break;
-  case CODE_LINK_CALLED:
-  case CODE_LINK_CHANGED:
-    state->has_calls_link = stack->link == CODE_LINK_CALLED;
-    state->own &= (uint16_t)~KEPT_LINK_BIT;
-    if (is_copy)
-      state->own |= KEPT_LINK_BIT;
-    break;
-  default:
-    break;
-  }
-  uses->reads_return_surely |=
-      uses->reads_return && instruction->kind == CODE_OTHER && stack->link != CODE_LINK_SAVED;
+  if (is_saved)
+    uses->reads_return |= state->has_calls_link || (was_own && !uses->memory.is_known);
+  if ((stack->changes & CODE_LINK) != 0)
+    state->has_calls_link = instruction->kind == CODE_CALL;
+  state->is_signed ^= stack->signs_link;
+  uses->reads_return_surely |= uses->reads_return && instruction->kind == CODE_OTHER && !is_saved;
+  return is_copy;
 }
 
 /* ---- Instructions ---- */
@@ -182,8 +164,8 @@ static bool reads_frame(const struct state *state, const struct code_stack *stac
 static bool is_apart(const struct code_architecture *architecture,
                      const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
-  const bool keeps_link =
-      stack->link == CODE_LINK_KEPT && !stack->reads_link && !code_is_copy(instruction);
+  const bool keeps_link = (stack->changes & CODE_LINK) == 0 && !stack->signs_link &&
+                          !stack->reads_link && !code_is_copy(instruction);
   return stack->base == CODE_NO_BASE && stack->copy == CODE_NO_BASE && stack->growth == 0 &&
          stack->handed == CODE_NO_BASE && !code_loses_frame(stack) &&
          instruction->kind != CODE_CALL && (keeps_link || !architecture->has_link);
@@ -209,14 +191,18 @@ struct state_uses state_follow(struct state *state, const struct code_architectu
   uses.memory = place_of(state, stack->base, stack->offset, stack->size);
   uses.memory.is_read = stack->is_read;
   uses.memory.is_address = stack->is_address;
-  uses.reads_return = uses.reads_return_surely = uses.memory.is_known && stack->is_read &&
-                                                 stack->link != CODE_LINK_LOADED &&
-                                                 overlaps(state, KEPT_LINK, &uses.memory);
+  uses.reads_return = uses.reads_return_surely =
+      uses.memory.is_known && stack->is_read &&
+      ((stack->loads[0] | stack->loads[1]) & CODE_LINK) == 0 &&
+      overlaps(state, KEPT_LINK, &uses.memory);
   uses.reads_frame = reads_frame(state, stack, &uses.memory);
+  const bool has_copy =
+      architecture->has_link && follow_link(state, architecture, instruction, &uses);
   follow_registers(state, stack, &uses.memory);
-  if (architecture->has_link)
-    follow_link(state, architecture, instruction, &uses);
-  else if (stack->growth > 0 && stack->growth != CODE_STACK_LOST && stack->is_read)
+  if (has_copy)
+    state->own |= stack->changes & CODE_LINK;
+  if (!architecture->has_link && stack->growth > 0 && stack->growth != CODE_STACK_LOST &&
+      stack->is_read)
     push_read(state, stack, &uses.memory);
   lose_bases(state, stack);
   if (instruction->kind == CODE_CALL) {

@@ -22,7 +22,7 @@
 /* Values of the caller's: of the registers that calls preserve, in the order of struct code_stack's
  * sets, and the return address. A set of them has a bit for each. */
 enum { KEPT_FRAME = 0, KEPT_LINK = CODE_PRESERVED, KEPT = CODE_PRESERVED + 1 };
-enum { KEPT_REGISTERS = (1 << CODE_PRESERVED) - 1, KEPT_LINK_BIT = 1 << KEPT_LINK };
+enum { KEPT_REGISTERS = CODE_LINK - 1, KEPT_LINK_BIT = CODE_LINK };
 
 struct state_pointer {
   int32_t offset; /* from where the stack pointer was at the start */

@@ -1,7 +1,7 @@
 /* Prints the decoder's facts on instructions: for each line "ADDRESS BYTES" of the input, in
  * hexadecimal,
  *
- *     ADDRESS LENGTH KIND TARGET READS WRITES MAY-WRITE GROWTH COPY LINK
+ *     ADDRESS LENGTH KIND TARGET READS WRITES MAY-WRITE GROWTH COPY CHANGES
  *
  * in the same order. The first argument is the machine's number in ELF.
  */
@@ -38,7 +38,7 @@ int main(int argc, char **argv) {
     printf("%" PRIx64 " %u %s %" PRIx64 " %x %x %x %d %u %u\n", address, instruction.length,
            kinds[instruction.kind], instruction.target, parts->reads | from, parts->writes,
            parts->may_write, instruction.stack.growth, instruction.stack.copy,
-           instruction.stack.link);
+           instruction.stack.changes);
   }
   return 0;
 }

@@ -178,7 +178,7 @@ std::string difference_of(const Tables &tables, const code_instruction &own,
   const llvm::MCInstrDesc &description = tables.instructions->get(theirs.getOpcode());
   const std::string name = tables.instructions->getName(theirs.getOpcode()).str();
   const uint32_t written = written_by(tables, theirs), may = own.parts.writes | own.parts.may_write;
-  const uint32_t changed = code_registers(tables.architecture, own.stack.changes),
+  const uint32_t changed = code_registers(tables.architecture, own.stack.changes & ~CODE_LINK),
                  stack = 1u << machine.stack;
   const bool moves = own.stack.growth != 0 || own.stack.copy != CODE_NO_BASE || (may & stack) != 0;
   if (is_exempt(machine, name))
