@@ -40,9 +40,12 @@ struct operation {
   ZydisDecoderContext context;
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-  const ZydisDecodedOperand *memory; /* the first visible one in memory, or NULL */
-  uint32_t named, address;           /* the visible registers; those of addresses */
-  uint32_t read, only_read;          /* of the named ones */
+  const ZydisDecodedOperand *memory; /* the visible one in memory, or NULL */
+  int base, index;                   /* its registers, or NONE */
+  int near; /* the register that it is at a constant distance from: that may be an index alone */
+  int32_t distance;         /* from its registers */
+  uint32_t named, address;  /* the visible registers; those of addresses */
+  uint32_t read, only_read; /* of the named ones */
   uint32_t written; /* named or not, whole or in part; besides rsp where it pushes or pops */
   bool may_store;   /* something in memory, besides what it pushes */
 };
@@ -102,8 +105,15 @@ static void add_visible(struct operation *operation, const ZydisDecodedOperand *
   operation->written |= is_written(operand) ? named : 0;
   if (operand->type != ZYDIS_OPERAND_TYPE_MEMORY)
     return;
-  operation->memory = operation->memory == NULL ? operand : operation->memory;
-  operation->address |= bit(number_of(operand->mem.base)) | bit(number_of(operand->mem.index));
+  operation->memory = operand;
+  operation->base = number_of(operand->mem.base);
+  operation->index = number_of(operand->mem.index);
+  if (operand->mem.index == ZYDIS_REGISTER_NONE)
+    operation->near = operation->base;
+  else if (operand->mem.base == ZYDIS_REGISTER_NONE && operand->mem.scale == 1)
+    operation->near = operation->index;
+  operation->distance = (int32_t)operand->mem.disp.value;
+  operation->address = bit(operation->base) | bit(operation->index);
   operation->may_store |= is_written(operand);
 }
 
@@ -113,6 +123,8 @@ static bool decode_operands(struct operation *operation) {
   const unsigned visible = operation->raw.operand_count_visible;
   operands[0].type = operands[1].type = ZYDIS_OPERAND_TYPE_UNUSED;
   operation->memory = NULL;
+  operation->base = operation->index = operation->near = NONE;
+  operation->distance = 0;
   operation->named = operation->address = 0;
   operation->read = operation->only_read = operation->written = 0;
   operation->may_store = false;
@@ -219,23 +231,6 @@ static void set_references(const struct operation *operation, uint64_t next,
 
 /* ---- The stack ---- */
 
-/* The base of the operand in memory at a constant distance from it; that may be an index alone. */
-static int memory_base(const struct operation *operation) {
-  const ZydisDecodedOperand *memory = operation->memory;
-  if (memory == NULL)
-    return NONE;
-  if (memory->mem.index == ZYDIS_REGISTER_NONE)
-    return number_of(memory->mem.base);
-  return memory->mem.base == ZYDIS_REGISTER_NONE && memory->mem.scale == 1
-             ? number_of(memory->mem.index)
-             : NONE;
-}
-
-/* The constant distance of the operand in memory, from its base. */
-static int32_t distance_of(const struct operation *operation) {
-  return operation->memory == NULL ? 0 : (int32_t)operation->memory->mem.disp.value;
-}
-
 static void set_memory(struct code_stack *stack, int base, int32_t offset, int32_t size,
                        bool is_read) {
   stack_set_memory(&code_x86_64, stack, (unsigned)base, offset, size, is_read);
@@ -249,19 +244,17 @@ static void set_saved(struct code_stack *stack, int number, bool is_load) {
 /* The operand in memory is read, and its value's further way is unseen: a caller's frame pointer
  * points to the return address. */
 static void set_read(const struct operation *operation, struct code_stack *stack, int32_t size) {
-  const int base = memory_base(operation);
-  const int32_t distance = distance_of(operation);
-  if (base == RBP && distance == 0)
+  if (operation->near == RBP && operation->distance == 0)
     stack_set_address(&code_x86_64, stack, RBP, 0);
   else
-    set_memory(stack, base, distance, size, true);
+    set_memory(stack, operation->near, operation->distance, size, true);
 }
 
 /* A word is pushed: the stack pointer is lower afterwards. (2 GB above it, there is no word that is
  * followed.) */
 static void set_push(const struct operation *operation, struct code_stack *stack, int from) {
-  const int base = memory_base(operation);
-  const int32_t offset = distance_of(operation);
+  const int base = operation->near;
+  const int32_t offset = operation->distance;
   stack->growth = WORD;
   set_memory(stack, RSP, 0, WORD, false);
   set_saved(stack, from, false);
@@ -279,8 +272,7 @@ static void set_move(const struct operation *operation, struct code_stack *stack
   if (is_load && to != RBP)
     set_read(operation, stack, raw->operand_width / 8);
   else
-    set_memory(stack, memory_base(operation), distance_of(operation), raw->operand_width / 8,
-               is_load);
+    set_memory(stack, operation->near, operation->distance, raw->operand_width / 8, is_load);
   /* Memory of a segment is elsewhere. */
   if (operation->memory != NULL && is_word && !stack->is_address &&
       (raw->attributes & ZYDIS_ATTRIB_HAS_SEGMENT) == 0)
@@ -302,7 +294,7 @@ static void set_indexed(const struct operation *operation, struct code_stack *st
   if (memory == NULL || memory->mem.index == ZYDIS_REGISTER_NONE ||
       (!is_address && !is_written(memory)) || stack->base != CODE_NO_BASE)
     return;
-  set_memory(stack, number_of(memory->mem.base), (int32_t)memory->mem.disp.value, 1, false);
+  set_memory(stack, operation->base, operation->distance, 1, false);
   stack->is_address = stack->base != CODE_NO_BASE;
 }
 
@@ -317,12 +309,12 @@ static bool moves_by_less(const struct operation *operation) {
   case ZYDIS_MNEMONIC_PUSH:
   case ZYDIS_MNEMONIC_POP:
   case ZYDIS_MNEMONIC_LEAVE:
-    return is_narrow;
-  case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
-    return is_narrow && (to == RSP || (to == RBP && is_base(memory_base(operation))));
-  case ZYDIS_MNEMONIC_ENTER:
   case ZYDIS_MNEMONIC_PUSHF:
   case ZYDIS_MNEMONIC_POPF:
+    return is_narrow;
+  case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
+    return is_narrow && (to == RSP || (to == RBP && is_base(operation->near)));
+  case ZYDIS_MNEMONIC_ENTER:
     return true;
   default:
     return false;
@@ -333,9 +325,9 @@ static bool moves_by_less(const struct operation *operation) {
 static void set_stack(const struct operation *operation, uint32_t written,
                       struct code_stack *stack) {
   const ZydisDecodedInstruction *raw = &operation->raw;
-  const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = distance_of(operation);
+  const int32_t constant = (int32_t)raw->raw.imm[0].value.s, distance = operation->distance;
   const int to = register_of(&operation->operands[0]), from = register_of(&operation->operands[1]);
-  const int base = memory_base(operation);
+  const int base = operation->near;
   stack->growth = (written & bit(RSP)) != 0 ? CODE_STACK_LOST : 0;
   if (moves_by_less(operation))
     return;
@@ -420,7 +412,7 @@ static uint32_t handed_by(const struct operation *operation) {
 /* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
  * one points to.) */
 static void set_handed(const struct operation *operation, struct code_stack *stack) {
-  const bool is_callers = memory_base(operation) == RBP && distance_of(operation) == 0 &&
+  const bool is_callers = operation->near == RBP && operation->distance == 0 &&
                           is_read(operation->memory) &&
                           operation->raw.mnemonic != ZYDIS_MNEMONIC_MOV; /* see set_move */
   const uint32_t handed = handed_by(operation) | (is_callers ? bit(RBP) : 0);
@@ -528,22 +520,19 @@ static uint8_t operand_of(const ZydisDecodedOperand *operand) {
   }
 }
 
-static uint8_t place_of(const ZydisDecodedOperandMem *memory) {
-  const bool has_index = memory->index != ZYDIS_REGISTER_NONE;
-  const int base = number_of(memory->base);
-  return base == NONE && !has_index ? CODE_NO_BASE
-                                    : stack_place(&code_x86_64, (unsigned)base, has_index);
-}
-
 /* Memory of a segment is elsewhere. */
-static void set_memory_operand(const ZydisDecodedOperandMem *memory, struct code_values *values) {
+static void set_memory_operand(const struct operation *operation, struct code_values *values) {
+  const ZydisDecodedOperandMem *memory = &operation->memory->mem;
+  const bool is_indexed = memory->index != ZYDIS_REGISTER_NONE;
   values->place = VALUE_ELSEWHERE;
   if (values->operation != VALUE_ADDRESS &&
       (memory->segment == ZYDIS_REGISTER_FS || memory->segment == ZYDIS_REGISTER_GS))
     return;
-  values->place = place_of(memory);
-  values->base = (uint8_t)number_of(memory->base);
-  values->index = (uint8_t)number_of(memory->index);
+  values->place = operation->base == NONE && !is_indexed
+                      ? CODE_NO_BASE
+                      : stack_place(&code_x86_64, (unsigned)operation->base, is_indexed);
+  values->base = (uint8_t)operation->base;
+  values->index = (uint8_t)operation->index;
   values->shift = memory->scale > 1 ? (uint8_t)__builtin_ctz(memory->scale) : 0;
 }
 
@@ -596,7 +585,7 @@ static void set_values(const struct operation *operation, enum value_operation k
   if (source != NULL)
     *from = is_step ? VALUE_NUMBER : operand_of(source);
   if (values->to == VALUE_MEMORY || *from == VALUE_MEMORY) {
-    set_memory_operand(&operation->memory->mem, values);
+    set_memory_operand(operation, values);
     instruction->target =
         (is_relative(operation) ? next : 0) + (uint64_t)operation->memory->mem.disp.value;
   }
