@@ -219,6 +219,18 @@ static void decode_signature(uint32_t word, struct code_instruction *instruction
 
 /* ---- Loads and stores ---- */
 
+/* An instruction uses memory at a distance from a register, and gives the register an unresolved
+ * value: the memory counts as used by others. */
+static void set_moving(struct code_stack *stack, unsigned from, int32_t offset, int32_t size) {
+  if (stack_base(&code_aarch64, from) == CODE_NO_BASE)
+    return;
+  stack_hand(&code_aarch64, stack, from);
+  const int32_t end = stack->handed_offset + stack->handed_size;
+  const int32_t memory_end = offset + size;
+  stack->handed_offset = offset < stack->handed_offset ? offset : stack->handed_offset;
+  stack->handed_size = (memory_end > end ? memory_end : end) - stack->handed_offset;
+}
+
 /* Memory at a constant distance from a register; with `moves`, that register becomes it plus
  * that. */
 static void set_memory(struct code_instruction *instruction, unsigned from, int32_t offset,
@@ -229,7 +241,7 @@ static void set_memory(struct code_instruction *instruction, unsigned from, int3
   if (from != FRAME || moves == 0)
     stack_set_memory(&code_aarch64, &instruction->stack, from, offset - moves, size, is_read);
   else
-    link_set_moving(&code_aarch64, &instruction->stack, from, offset, size);
+    set_moving(&instruction->stack, from, offset, size);
 }
 
 /* A register is loaded, or stored. Number 31 is 0 here. */
@@ -368,7 +380,7 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
   set_memory(instruction, from, 0, LARGEST, 0, flag(word, 22));
   if (!flag(word, 23))
     return;
-  link_set_moving(&code_aarch64, &instruction->stack, from, 0, LARGEST);
+  set_moving(&instruction->stack, from, 0, LARGEST);
   instruction->parts.reads |= bit(other_of(word));
   instruction->parts.writes = bit(from);
   if (from == SP)
@@ -400,8 +412,8 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   } else if (has_tags) {
     set_memory(instruction, from, distance * TAGGED, LARGEST, 0, false);
   } else {
-    link_set_anywhere(&code_aarch64, &instruction->stack, from, false);
-    link_set_moving(&code_aarch64, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
+    stack_set_memory(&code_aarch64, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR, false);
+    set_moving(&instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
     if (from == SP)
       instruction->stack.growth = CODE_STACK_LOST;
   }
@@ -442,7 +454,7 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
   else if ((adds_length && other_of(word) == SP) || (may_be_stack && from_of(word) == SP))
     stack_set_address(&code_aarch64, stack, SP, 0);
   else if (instruction->may_store)
-    link_set_anywhere(&code_aarch64, stack, from_of(word), false);
+    stack_set_memory(&code_aarch64, stack, from_of(word), -LINK_FAR, 2 * LINK_FAR, false);
   else if (!is_filled &&
            (instruction->parts.reads & bit(FRAME)) != 0) /* or a vector, or a distance in vectors */
     set_memory(instruction, FRAME, 0, 0, 0, true);

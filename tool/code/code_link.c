@@ -42,22 +42,6 @@ void link_set_part(struct code_instruction *instruction, enum part_use part, uns
     values->operation = VALUE_GO;
 }
 
-void link_set_anywhere(const struct code_architecture *architecture, struct code_stack *stack,
-                       unsigned from, bool is_read) {
-  stack_set_memory(architecture, stack, from, -LINK_FAR, 2 * LINK_FAR, is_read);
-}
-
-void link_set_moving(const struct code_architecture *architecture, struct code_stack *stack,
-                     unsigned from, int32_t offset, int32_t size) {
-  if (stack_base(architecture, from) == CODE_NO_BASE)
-    return;
-  stack_hand(architecture, stack, from);
-  const int32_t end = stack->handed_offset + stack->handed_size;
-  const int32_t memory_end = offset + size;
-  stack->handed_offset = offset < stack->handed_offset ? offset : stack->handed_offset;
-  stack->handed_size = (memory_end > end ? memory_end : end) - stack->handed_offset;
-}
-
 static bool has(uint32_t registers, unsigned number) { return (registers >> number & 1) != 0; }
 
 /* An instruction that reads the stack pointer or the frame pointer for something else than to use
@@ -97,7 +81,7 @@ void link_finish(const struct code_architecture *architecture,
   stack->changes |= stack_set_of(architecture, written);
   set_handed(architecture, instruction);
   if (has(written, architecture->stack_pointer) && stack->growth == 0 &&
-      stack->copy == CODE_NO_BASE && parts->part != CODE_ADD && parts->part != CODE_SUBTRACT)
+      stack->copy == CODE_NO_BASE)
     stack->growth = CODE_STACK_LOST;
   stack->reads_link = has(parts->reads, architecture->link_register) &&
                       ((stack->saves[0] | stack->saves[1]) & CODE_LINK) == 0;

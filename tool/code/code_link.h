@@ -11,7 +11,7 @@
 
 #include <assert.h>
 
-enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes */
+enum { LINK_FAR = 1 << 16 }; /* more than vectors have bytes: an unresolved distance is up to it */
 
 static inline uint32_t link_field(uint32_t word, unsigned low, unsigned width) {
   assert(width < 32 && low + width <= 32);
@@ -33,15 +33,6 @@ void link_set_value(struct code_instruction *instruction, unsigned number, bool 
 void link_set_direct(struct code_instruction *instruction, enum code_kind kind, uint64_t target);
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned from,
                    int64_t distance);
-
-/* An instruction uses memory at an unresolved distance from a register. */
-void link_set_anywhere(const struct code_architecture *architecture, struct code_stack *stack,
-                       unsigned from, bool is_read);
-
-/* The same of an instruction that also gives the register an unresolved value: the memory counts as
- * used by others. */
-void link_set_moving(const struct code_architecture *architecture, struct code_stack *stack,
-                     unsigned from, int32_t offset, int32_t size);
 
 /* Completes the stack pointer's, frame pointer's and link register's effects by the registers in
  * `parts`. */

@@ -321,6 +321,7 @@ static void set_part(struct code_instruction *instruction, enum part_use part,
 static void decode_registers(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_sum = fields->is_sum && fields->operation == REGISTERS;
   const uint8_t shift = fields->function == SUM ? 0 : fields->function / 2; /* of the first */
+  instruction->stack.growth = fields->to == SP ? CODE_STACK_LOST : 0; /* unless it's resolved */
   if (is_sum && (fields->first == ZERO || (fields->second == ZERO && shift == 0))) {
     stack_set_sum(&code_riscv64, &instruction->stack, fields->to, fields->first | fields->second,
                   0);
@@ -334,10 +335,7 @@ static void decode_registers(struct code_instruction *instruction, const struct 
     instruction->values.index = fields->first;
     instruction->values.shift = shift;
   }
-  if (fields->to != SP)
-    return;
-  instruction->stack.growth = CODE_STACK_LOST; /* unless the other register's value is resolved */
-  if (shift != 0)
+  if (fields->to != SP || shift != 0)
     return;
   if (fields->first == SP && (is_sum || fields->is_subtract))
     set_part(instruction, is_sum ? CODE_ADD : CODE_SUBTRACT,
@@ -357,7 +355,7 @@ static void decode_memory(struct code_instruction *instruction, const struct fie
   instruction->target = (uint64_t)fields->constant;
   if (!is_general && fields->is_vector) {
     parts->reads |= bit(fields->second); /* a distance */
-    link_set_anywhere(&code_riscv64, stack, fields->first, is_load);
+    stack_set_memory(&code_riscv64, stack, fields->first, -LINK_FAR, 2 * LINK_FAR, is_load);
     return;
   }
   if (is_load && is_whole && fields->first == FRAME && fields->constant == CALLERS_FRAME &&
@@ -442,12 +440,11 @@ static void decode_upper(struct code_instruction *instruction, const struct fiel
 static void decode_add(struct code_instruction *instruction, const struct fields *fields) {
   const bool is_word = fields->operation == ADD_CONSTANT_WORD;
   const bool has_part = fields->to != SP && fields->first != SP;
+  instruction->stack.growth = fields->to == SP ? CODE_STACK_LOST : 0; /* unless it's resolved */
   if (fields->function == 0 && fields->to == ZERO) {
     instruction->kind = is_word ? CODE_OTHER : CODE_PADDING;
   } else if (fields->function == 0) {
-    if (is_word && fields->to == SP)
-      instruction->stack.growth = CODE_STACK_LOST;
-    else if (!is_word || fields->to != FRAME)
+    if (!is_word || stack_base(&code_riscv64, fields->to) == CODE_NO_BASE)
       stack_set_sum(&code_riscv64, &instruction->stack, fields->to, fields->first,
                     (int32_t)fields->constant);
     if (has_part)
@@ -456,8 +453,6 @@ static void decode_add(struct code_instruction *instruction, const struct fields
     if (fields->constant == 0)
       link_set_copy(instruction, fields->first);
     instruction->values.part = is_word ? 4 : 8;
-  } else if (fields->to == SP) {
-    instruction->stack.growth = CODE_STACK_LOST;
   }
   if (!is_word && fields->function == SHIFT && fields->constant >> 6 == 0)
     set_part(instruction, CODE_SHIFT, fields, fields->constant);
