@@ -132,7 +132,6 @@ static void decode_logical(uint32_t word, struct code_instruction *instruction) 
     instruction->stack.growth = CODE_STACK_LOST;
   else if (link_field(word, 29, 2) == ORR && from_of(word) == ZERO)
     link_set_part(instruction, CODE_LOWER, CODE_NO_REGISTER, (int64_t)logical_constant(word));
-  instruction->parts.is_constant = true;
 }
 
 static void decode_add_constant(uint32_t word, struct code_instruction *instruction) {
@@ -172,7 +171,6 @@ static void decode_move_wide(uint32_t word, struct code_instruction *instruction
   else
     link_set_part(instruction, CODE_LOWER, CODE_NO_REGISTER, (int64_t)value);
   instruction->values.shift = operation == MOVK ? (uint8_t)shift : 0;
-  instruction->parts.is_constant = true;
 }
 
 static void decode_move(uint32_t word, struct code_instruction *instruction) {

@@ -29,6 +29,7 @@ void link_set_part(struct code_instruction *instruction, enum part_use part, uns
   struct code_values *values = &instruction->values;
   assert(from < CODE_REGISTERS || from == CODE_NO_REGISTER);
   instruction->parts.part = (uint8_t)part;
+  instruction->parts.is_constant = from == CODE_NO_REGISTER && !instruction->is_relative;
   instruction->target = (uint64_t)distance;
   values->base = (uint8_t)from;
   values->first = (uint8_t)from;

@@ -313,9 +313,8 @@ static uint32_t bit(unsigned number) { return number != ZERO ? (uint32_t)1 << nu
 
 static void set_part(struct code_instruction *instruction, enum part_use part,
                      const struct fields *fields, int64_t distance) {
-  const bool is_constant = fields->first == ZERO;
-  link_set_part(instruction, part, is_constant ? CODE_NO_REGISTER : fields->first, distance);
-  instruction->parts.is_constant = is_constant;
+  link_set_part(instruction, part, fields->first == ZERO ? CODE_NO_REGISTER : fields->first,
+                distance);
 }
 
 static void decode_registers(struct code_instruction *instruction, const struct fields *fields) {
@@ -429,12 +428,10 @@ static void decode_system(struct code_instruction *instruction, const struct fie
 }
 
 static void decode_upper(struct code_instruction *instruction, const struct fields *fields) {
-  const bool is_constant = fields->operation == LUI;
-  const uint64_t base = is_constant ? 0 : instruction->address;
+  instruction->is_relative = fields->operation == AUIPC;
+  const uint64_t base = instruction->is_relative ? instruction->address : 0;
   link_set_part(instruction, CODE_UPPER, CODE_NO_REGISTER,
                 (int64_t)(base + (uint64_t)fields->constant));
-  instruction->parts.is_constant = is_constant;
-  instruction->is_relative = !is_constant;
 }
 
 static void decode_add(struct code_instruction *instruction, const struct fields *fields) {

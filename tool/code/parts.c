@@ -88,50 +88,45 @@ static struct part_value use_part(const struct parts *parts, struct code_instruc
   const struct code_parts *use = &instruction->parts;
   const uint64_t number = instruction->target;
   const uint8_t shift = instruction->values.shift;
-  struct part_value whole = {0};
+  const bool is_access = use->part == CODE_LOAD || use->part == CODE_ACCESS;
+  const struct part_value none = {0};
+  struct part_value whole = from;
   switch (use->part) {
   case CODE_UPPER:
     return (struct part_value){
         .value = number, .kind = PART_UPPER, .is_constant = use->is_constant};
   case CODE_BITS:
-    if (from.kind != PART_WHOLE) {
-      *is_understood = !parts->is_fixed;
-      return whole;
-    }
+    *is_understood &= from.kind == PART_WHOLE || !parts->is_fixed;
+    if (from.kind != PART_WHOLE)
+      return none;
     assert(shift <= 48);
-    whole = from;
     whole.value = (from.value & ~((uint64_t)UINT16_MAX << shift)) | number;
-    refer(parts, instruction, whole, false);
-    return whole;
-  case CODE_LOWER:
-    if (make_whole(instruction, from, &whole))
-      refer(parts, instruction, whole, false);
-    return whole;
+    break;
   case CODE_SHIFT:
-    if (from.kind == PART_WHOLE && from.is_constant) {
-      assert(number < 64);
-      whole = from;
-      whole.value <<= number;
-      refer(parts, instruction, whole, false);
-    }
-    return whole;
+    if (from.kind != PART_WHOLE || !from.is_constant)
+      return none;
+    assert(number < 64);
+    whole.value <<= number;
+    break;
+  case CODE_LOWER:
   case CODE_LOAD:
   case CODE_ACCESS:
-    if (make_whole(instruction, from, &whole))
-      refer(parts, instruction, whole, true);
-    if (whole.kind == PART_WHOLE)
-      whole.kind = PART_SLOT;
-    return use->part == CODE_LOAD ? whole : (struct part_value){0};
+    if (!make_whole(instruction, from, &whole))
+      return none;
+    break;
   case CODE_THROUGH:
     go_through(instruction, from);
-    return whole;
+    return none;
   case CODE_SUBTRACT:
   case CODE_ADD:
     move_stack(instruction, from, use->part == CODE_SUBTRACT);
-    return whole;
+    return none;
   default:
-    return whole;
+    return none;
   }
+  refer(parts, instruction, whole, is_access);
+  whole.kind = is_access ? PART_SLOT : PART_WHOLE;
+  return use->part == CODE_ACCESS ? none : whole;
 }
 
 /* Whether a part is added to the global pointer. */
