@@ -393,19 +393,13 @@ static uint32_t handed_by(const struct operation *operation) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   if ((operation->named & (bit(RSP) | bit(RBP))) == 0 || clears(operation))
     return 0;
-  switch (raw->mnemonic) {
-  case ZYDIS_MNEMONIC_MOV:
+  if (raw->mnemonic == ZYDIS_MNEMONIC_MOV)
     return operation->memory == operation->operands && raw->operand_width == 64 ? operation->named
                                                                                 : 0;
-  case ZYDIS_MNEMONIC_LEA:
-  case ZYDIS_MNEMONIC_ADD:
-  case ZYDIS_MNEMONIC_CMP:
-  case ZYDIS_MNEMONIC_TEST:
-  case ZYDIS_MNEMONIC_POP:
+  if (raw->mnemonic == ZYDIS_MNEMONIC_LEA || raw->mnemonic == ZYDIS_MNEMONIC_ADD ||
+      raw->mnemonic == ZYDIS_MNEMONIC_CMP || raw->mnemonic == ZYDIS_MNEMONIC_TEST ||
+      raw->mnemonic == ZYDIS_MNEMONIC_POP)
     return 0;
-  default:
-    break;
-  }
   return raw->mnemonic == ZYDIS_MNEMONIC_XCHG ? operation->read : operation->only_read;
 }
 
@@ -604,16 +598,9 @@ static void set_values(const struct operation *operation, enum value_operation k
 /* Direct jumps change no registers, except for those that count in rcx, and a transaction's
  * start. */
 static uint32_t changed_by_jump(ZydisMnemonic mnemonic) {
-  switch (mnemonic) {
-  case ZYDIS_MNEMONIC_LOOP:
-  case ZYDIS_MNEMONIC_LOOPE:
-  case ZYDIS_MNEMONIC_LOOPNE:
-    return bit(RCX);
-  case ZYDIS_MNEMONIC_XBEGIN:
-    return bit(RAX);
-  default:
-    return 0;
-  }
+  const bool counts = mnemonic == ZYDIS_MNEMONIC_LOOP || mnemonic == ZYDIS_MNEMONIC_LOOPE ||
+                      mnemonic == ZYDIS_MNEMONIC_LOOPNE;
+  return counts ? bit(RCX) : mnemonic == ZYDIS_MNEMONIC_XBEGIN ? bit(RAX) : 0;
 }
 
 static void set_direct(const ZydisDecodedInstruction *raw, uint64_t next,
