@@ -222,6 +222,8 @@ static void decode_signature(uint32_t word, struct code_instruction *instruction
 static void set_moving(struct code_stack *stack, unsigned from, int32_t offset, int32_t size) {
   if (stack_base(&code_aarch64, from) == CODE_NO_BASE)
     return;
+  if (from == SP)
+    stack->growth = CODE_STACK_LOST;
   stack_hand(&code_aarch64, stack, from);
   const int32_t end = stack->handed_offset + stack->handed_size;
   const int32_t memory_end = offset + size;
@@ -381,8 +383,6 @@ static void decode_vectors(uint32_t word, struct code_instruction *instruction) 
   set_moving(&instruction->stack, from, 0, LARGEST);
   instruction->parts.reads |= bit(other_of(word));
   instruction->parts.writes = bit(from);
-  if (from == SP)
-    instruction->stack.growth = CODE_STACK_LOST;
 }
 
 /* All other loads and stores have their registers in the same places (CASP also in the next
@@ -412,8 +412,6 @@ static void decode_rare(uint32_t word, struct code_instruction *instruction) {
   } else {
     stack_set_memory(&code_aarch64, &instruction->stack, from, -LINK_FAR, 2 * LINK_FAR, false);
     set_moving(&instruction->stack, from, -LINK_FAR, 2 * LINK_FAR);
-    if (from == SP)
-      instruction->stack.growth = CODE_STACK_LOST;
   }
   if (!is_vector)
     link_set_value(instruction, to_of(word), true, 8);
