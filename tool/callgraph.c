@@ -4,7 +4,6 @@
 #include "tool/image/clean.h"
 #include "tool/print/json.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,39 +198,33 @@ static bool print_analysed(const struct callgraph_options *options, const struct
   return true;
 }
 
+static struct callgraph_options given;
+
 /* Stack maps are optional here. */
-static bool print_file(const char *path, const struct callgraph_options *options) {
-  struct problem problem = {0};
-  struct program program = {.path = path};
+static int print_file(char **arguments, int count, struct problem *problem) {
+  struct program program = {.path = arguments[0]};
   struct call_graph graph;
-  const struct load_options *load = &options->load;
+  const struct load_options *load = &given.load;
+  (void)count;
   bool ok =
-      load_open(&program.image, path, load, &problem) &&
-      load_find(&program.image, load, &program.loaded, &problem) != LOAD_BROKEN &&
-      load_records(&program.image, load, &program.loaded, &problem) &&
-      call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, &problem);
+      load_open(&program.image, program.path, load, problem) &&
+      load_find(&program.image, load, &program.loaded, problem) != LOAD_BROKEN &&
+      load_records(&program.image, load, &program.loaded, problem) &&
+      call_graph_open(&graph, &program.image, program.loaded.raw, &program.loaded.table, problem);
   if (ok) {
-    ok = print_analysed(options, &program, &graph, &problem);
+    ok = print_analysed(&given, &program, &graph, problem);
     call_graph_close(&graph);
   }
   program_close(&program);
-  if (!ok)
-    problem_print(&problem, path);
-  return ok;
+  return ok ? EXIT_DONE : EXIT_UNUSABLE;
 }
 
-int command_callgraph(int argc, char **argv) {
-  static const struct command command = {"callgraph", help, 1, 1, "there must be one file"};
-  struct callgraph_options options = {.format = FORMAT_TEXT};
-  const struct command_option table[] = {
-      {"format", .words = "text|json|dot", .word = &options.format},
-      LOAD_OPTIONS(&options.load),
-      POLICY_OPTIONS(&options.policy),
-      {0},
-  };
-  int status;
-  if (command_options(&command, table, argc, argv, &status))
-    status = print_file(argv[optind], &options) ? EXIT_DONE : EXIT_UNUSABLE;
-  policy_close(&options.policy);
-  return status;
-}
+static const struct command_option own[] = {
+    {"format", .words = "text|json|dot", .word = &given.format},
+    LOAD_OPTIONS(&given.load),
+    POLICY_OPTIONS(&given.policy),
+    {0},
+};
+const struct command command_callgraph = {
+    "callgraph", "print the call graph of a program", help, own, 1, 1, "there must be one file",
+    print_file};

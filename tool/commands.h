@@ -1,4 +1,4 @@
-/* commands.h - the subcommands. Each takes its own arguments, and returns the exit status. */
+/* commands.h - the subcommands: one file each. */
 #ifndef STACKPACK_COMMANDS_H
 #define STACKPACK_COMMANDS_H
 
@@ -10,17 +10,6 @@ enum {
   EXIT_DIFFERENCE = 1, /* a difference, a missing or dropped record, or too much growth */
   EXIT_UNUSABLE = 2,   /* usage, or unusable input or output */
 };
-
-int command_pack(int argc, char **argv);
-int command_dump(int argc, char **argv);
-int command_lookup(int argc, char **argv);
-int command_unpack(int argc, char **argv);
-int command_verify(int argc, char **argv);
-int command_stats(int argc, char **argv);
-int command_report(int argc, char **argv);
-int command_callgraph(int argc, char **argv);
-int command_why(int argc, char **argv);
-int command_split(int argc, char **argv);
 
 /* Prints a usage error, and how to get help; returns EXIT_UNUSABLE. */
 int usage_error(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -47,20 +36,24 @@ struct command_option {
   void *context;
 };
 
-/* A command's help fits a screen of 24 lines by 80 columns, and shells complete by it
- * (tool/completions): each option begins a line, its few values are between bars, and two blanks
- * precede its meaning. */
+/* A command runs once in a process: its options have static storage.
+ * The help fits a screen of 24 lines by 80 columns, and shells complete by it (tool/completions):
+ * each option begins a line, its few values are between bars, and two blanks precede its meaning. */
 struct command {
-  const char *name, *help;
+  const char *name, *purpose, *help;
+  const struct command_option *options;
   int least, most;       /* arguments; 0 most: any number */
   const char *complaint; /* about another number */
+  /* Returns the exit status. A problem is still to be printed, about the first argument. */
+  int (*run)(char **arguments, int count, struct problem *problem);
 };
+extern const struct command command_pack, command_unpack, command_dump, command_lookup,
+    command_verify, command_stats, command_report, command_callgraph, command_why, command_split;
 
 /* Takes the options out of a command line, and counts the arguments; `optind` is then the first.
  * False after printing the help, or a line about a mistake: then *status is the command's exit
  * status. */
-bool command_options(const struct command *command, const struct command_option *options, int argc,
-                     char **argv, int *status);
+bool command_options(const struct command *command, int argc, char **argv, int *status);
 
 /* The values of --format, by the number of their word; a command has at most one of the last
  * two. */

@@ -20,7 +20,6 @@
 #include "tool/source/positions.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -297,24 +296,6 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
          print_records(dump, options, opened, problem);
 }
 
-static int dump_file(const char *path, const struct dump_options *options) {
-  struct problem problem = {0};
-  struct opened opened;
-  struct dump dump = {0};
-  const bool ok = opened_open(&opened, path, &options->load, &problem) &&
-                  dump_program(&dump, options, &opened, &problem);
-  source_close(dump.source.source);
-  record_view_close(&dump.head);
-  record_view_close(&dump.view);
-  free(dump.is_selected);
-  free(dump.addresses);
-  names_close(&dump.names);
-  opened_close(&opened);
-  if (!ok)
-    problem_print(&problem, path);
-  return ok ? EXIT_DONE : EXIT_UNUSABLE;
-}
-
 static bool take_width(void *context, const char *text, struct problem *problem) {
   struct dump_options *options = context;
   uint64_t width;
@@ -324,23 +305,39 @@ static bool take_width(void *context, const char *text, struct problem *problem)
          problem_set(problem, "--width is a number up to %d, not '%s'", UINT16_MAX, text);
 }
 
-int command_dump(int argc, char **argv) {
-  static const struct command command = {"dump", help, 1, 1, "there must be one file"};
-  struct dump_options options = {0};
-  const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options.format},
-      {"function", .take = selection_add_function, .context = &options.selection},
-      {"address", .take = selection_add_address, .context = &options.selection},
-      {"width", .take = take_width, .context = &options},
-      {"color", .words = STYLE_WORDS, .word = &options.style},
-      SOURCE_OPTIONS(&options.source),
-      LOAD_OPTIONS(&options.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = dump_file(argv[optind], &options);
-  selection_close(&options.selection);
-  source_options_close(&options.source);
-  return status;
+static struct dump_options given;
+
+static int dump_file(char **arguments, int count, struct problem *problem) {
+  struct opened opened;
+  struct dump dump = {0};
+  (void)count;
+  const bool ok = opened_open(&opened, arguments[0], &given.load, problem) &&
+                  dump_program(&dump, &given, &opened, problem);
+  source_close(dump.source.source);
+  record_view_close(&dump.head);
+  record_view_close(&dump.view);
+  free(dump.is_selected);
+  free(dump.addresses);
+  names_close(&dump.names);
+  opened_close(&opened);
+  return ok ? EXIT_DONE : EXIT_UNUSABLE;
 }
+
+static const struct command_option own[] = {
+    {"format", .words = "text|json", .word = &given.format},
+    {"function", .take = selection_add_function, .context = &given.selection},
+    {"address", .take = selection_add_address, .context = &given.selection},
+    {"width", .take = take_width, .context = &given},
+    {"color", .words = STYLE_WORDS, .word = &given.style},
+    SOURCE_OPTIONS(&given.source),
+    LOAD_OPTIONS(&given.load),
+    {0},
+};
+const struct command command_dump = {"dump",
+                                     "print the stack maps of a program, packed or not",
+                                     help,
+                                     own,
+                                     1,
+                                     1,
+                                     "there must be one file",
+                                     dump_file};

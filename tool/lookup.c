@@ -16,7 +16,6 @@
 #include "tool/print/record_text.h"
 #include "tool/print/selection.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -290,37 +289,35 @@ static bool look_up_in(struct lookup *lookup, struct opened *opened,
          source_check(lookup->source.source, problem);
 }
 
+static struct lookup_options given;
+
 /* arguments[0] is the file, the others are addresses. */
-static int lookup_file(const struct lookup_options *options, char **arguments, int count) {
-  struct problem problem = {0};
+static int lookup_file(char **arguments, int count, struct problem *problem) {
   struct opened opened;
   struct lookup lookup = {0};
-  const bool ok = opened_open(&opened, arguments[0], &options->load, &problem) &&
-                  look_up_in(&lookup, &opened, options, arguments + 1, count - 1, &problem);
+  const bool ok = opened_open(&opened, arguments[0], &given.load, problem) &&
+                  look_up_in(&lookup, &opened, &given, arguments + 1, count - 1, problem);
   source_close(lookup.source.source);
   record_view_close(&lookup.view);
   free(lookup.own);
   names_close(&lookup.names);
   opened_close(&opened);
-  if (!ok)
-    problem_print(&problem, arguments[0]);
   return !ok ? EXIT_UNUSABLE : lookup.some_missing ? EXIT_DIFFERENCE : EXIT_DONE;
 }
 
-int command_lookup(int argc, char **argv) {
-  static const struct command command = {"lookup", help, 1, 0, "there must be a file"};
-  struct lookup_options options = {0};
-  const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options.format},
-      {"color", .words = STYLE_WORDS, .word = &options.style},
-      {"base", .text = &options.base},
-      SOURCE_OPTIONS(&options.source),
-      LOAD_OPTIONS(&options.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = lookup_file(&options, argv + optind, argc - optind);
-  source_options_close(&options.source);
-  return status;
-}
+static const struct command_option own[] = {
+    {"format", .words = "text|json", .word = &given.format},
+    {"color", .words = STYLE_WORDS, .word = &given.style},
+    {"base", .text = &given.base},
+    SOURCE_OPTIONS(&given.source),
+    LOAD_OPTIONS(&given.load),
+    {0},
+};
+const struct command command_lookup = {"lookup",
+                                       "print the answers that a collector would get for addresses",
+                                       help,
+                                       own,
+                                       1,
+                                       0,
+                                       "there must be a file",
+                                       lookup_file};

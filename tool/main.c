@@ -5,26 +5,16 @@
 #include "tool/image/budget.h"
 #include "tool/image/start.h"
 
+#include <assert.h>
+#include <getopt.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-  const char *name;
-  int (*run)(int argc, char **argv);
-  const char *purpose;
-} commands[] = {
-    {"pack", command_pack, "replace a program's stack maps by a compact, ready-to-use table"},
-    {"unpack", command_unpack, "give back the program that was packed with --keep-raw"},
-    {"dump", command_dump, "print the stack maps of a program, packed or not"},
-    {"lookup", command_lookup, "print the answers that a collector would get for addresses"},
-    {"verify", command_verify, "compare a packed program with the original"},
-    {"stats", command_stats, "count the bytes of each part and function, and their growth"},
-    {"report", command_report, "make a page of these sizes, for a browser"},
-    {"callgraph", command_callgraph, "print the call graph of a program"},
-    {"why", command_why, "print the reason why `pack` keeps or drops a record"},
-    {"split", command_split, "before linking: make maps follow their functions"},
+static const struct command *const commands[] = {
+    &command_pack,  &command_unpack, &command_dump,      &command_lookup, &command_verify,
+    &command_stats, &command_report, &command_callgraph, &command_why,    &command_split,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -32,7 +22,7 @@ static void print_help(FILE *out) {
   fprintf(out, "Usage: stackpack COMMAND [OPTION]... FILE...\n"
                "Packs the stack maps that LLVM leaves in linked programs.\n\n");
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].purpose);
+    fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->purpose);
   fprintf(out, "\n  --help, --version\n"
                "\n`stackpack COMMAND --help`, or `stackpack help COMMAND`, describes one.\n"
                "Exit status: 0 done, 1 a difference or no record found, 2 usage or bad input.\n");
@@ -47,12 +37,24 @@ static int finish(int status) {
 }
 
 /* Runs a subcommand: argv[0] is its name. */
+static int run_command(const struct command *command, int argc, char **argv) {
+  struct problem problem = {0};
+  int status;
+  if (!command_options(command, argc, argv, &status))
+    return status;
+  status = command->run(argv + optind, argc - optind, &problem);
+  assert(problem.text[0] == 0 || status == EXIT_UNUSABLE);
+  if (problem.text[0] != 0)
+    problem_print(&problem, argv[optind]);
+  return status;
+}
+
 static int run(int argc, char **argv) {
   struct nearest nearest = {.wanted = argv[0]};
   for (int i = 0; i < COMMANDS; i++) {
-    if (strcmp(argv[0], commands[i].name) == 0)
-      return finish(commands[i].run(argc, argv));
-    nearest_try(&nearest, commands[i].name);
+    if (strcmp(argv[0], commands[i]->name) == 0)
+      return finish(run_command(commands[i], argc, argv));
+    nearest_try(&nearest, commands[i]->name);
   }
   return nearest.word == NULL
              ? usage_error("", "no command '%s'", argv[0])

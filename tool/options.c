@@ -167,16 +167,15 @@ static bool takes_option(char **argv) {
   return optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0;
 }
 
-bool command_options(const struct command *command, const struct command_option *options, int argc,
-                     char **argv, int *status) {
-  const struct getopt_tables tables = tables_of(options);
+bool command_options(const struct command *command, int argc, char **argv, int *status) {
+  const struct getopt_tables tables = tables_of(command->options);
   struct problem problem = {0};
   opterr = 0;
   *status = EXIT_UNUSABLE;
   for (int found; (found = getopt_long(argc, argv, tables.letters, tables.options, NULL)) != -1;) {
     if (takes_option(argv))
       found = ':';
-    const struct command_option *option = option_of(options, found);
+    const struct command_option *option = option_of(command->options, found);
     if (option != NULL && take(option, optarg, &problem))
       continue;
     if (found == 'h') {

@@ -26,7 +26,6 @@
 #include "tool/source/positions.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -440,44 +439,46 @@ static bool pack_file(const struct pack_options *options, const char *path) {
   return ok;
 }
 
-static int pack_files(const struct pack_options *options, int count, char **files) {
-  if (options->output != NULL && count > 1)
+static struct pack_options given;
+
+static int pack(char **files, int count, struct problem *problem) {
+  (void)problem; /* each file's is printed at once */
+  if (given.output != NULL && count > 1)
     return usage_error("pack", "-o goes with one file");
-  if (options->keep_raw != NULL && count > 1)
+  if (given.keep_raw != NULL && count > 1)
     return usage_error("pack", "--keep-raw goes with one file");
-  if (options->report && options->format == FORMAT_JSON)
+  if (given.report && given.format == FORMAT_JSON)
     return usage_error("pack", "--report is text; it doesn't go with --format=json");
   int status = EXIT_DONE;
   for (int i = 0; i < count; i++)
-    if (!pack_file(options, files[i]))
+    if (!pack_file(&given, files[i]))
       status = EXIT_UNUSABLE;
   return status;
 }
 
-int command_pack(int argc, char **argv) {
-  static const struct command command = {"pack", help, 1, 0, "there must be a file"};
-  struct pack_options options = {0};
-  const struct command_option own[] = {
-      {"output", 'o', .text = &options.output},
-      {"if-present", .flag = &options.if_present},
-      {"keep-raw", .text = &options.keep_raw},
-      {"force", .flag = &options.force},
-      {"reader", .words = "here|elsewhere", .word = &options.reader},
-      {"conflicts", .words = "refuse|omit", .word = &options.conflicts},
-      {"always", .flag = &options.always},
-      {"dry-run", .flag = &options.dry_run},
-      {"format", .words = "text|json", .word = &options.format},
-      {"report", .flag = &options.report},
-      {"quiet", 'q', .flag = &options.quiet},
-      POSITIONS_OPTIONS(&options.positions),
-      POLICY_OPTIONS(&options.policy),
-      LOAD_OPTIONS(&options.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = pack_files(&options, argc - optind, argv + optind);
-  policy_close(&options.policy);
-  prefix_maps_close(&options.positions.maps);
-  return status;
-}
+static const struct command_option own[] = {
+    {"output", 'o', .text = &given.output},
+    {"if-present", .flag = &given.if_present},
+    {"keep-raw", .text = &given.keep_raw},
+    {"force", .flag = &given.force},
+    {"reader", .words = "here|elsewhere", .word = &given.reader},
+    {"conflicts", .words = "refuse|omit", .word = &given.conflicts},
+    {"always", .flag = &given.always},
+    {"dry-run", .flag = &given.dry_run},
+    {"format", .words = "text|json", .word = &given.format},
+    {"report", .flag = &given.report},
+    {"quiet", 'q', .flag = &given.quiet},
+    POSITIONS_OPTIONS(&given.positions),
+    POLICY_OPTIONS(&given.policy),
+    LOAD_OPTIONS(&given.load),
+    {0},
+};
+const struct command command_pack = {
+    "pack",
+    "replace a program's stack maps by a compact, ready-to-use table",
+    help,
+    own,
+    1,
+    0,
+    "there must be a file",
+    pack};

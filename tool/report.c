@@ -73,25 +73,27 @@ static json_t *growth_of(const struct survey *before, const struct survey *surve
   return object;
 }
 
-static int report(struct page *page, const char *path, int argument_count) {
-  struct problem problem = {0};
+static struct page given;
+
+static int report(char **arguments, int count, struct problem *problem) {
+  const char *path = arguments[0];
   struct survey before = {0}, survey = {0};
   int status = EXIT_UNUSABLE;
-  page->survey.argument_count = argument_count;
-  if (page->output == NULL)
+  (void)count;
+  given.survey.argument_count = optind - 1;
+  given.survey.arguments = arguments - given.survey.argument_count;
+  if (given.output == NULL)
     return usage_error("report", "no page given: -o PAGE.html");
-  if (page->before != NULL && output_same(page->output, page->before))
+  if (given.before != NULL && output_same(given.output, given.before))
     return usage_error("report", "--output names a program");
-  if ((page->before == NULL || survey_open(&before, page->before, &page->survey)) &&
-      survey_open(&survey, path, &page->survey)) {
+  if ((given.before == NULL || survey_open(&before, given.before, &given.survey)) &&
+      survey_open(&survey, path, &given.survey)) {
     json_t *data = json_pack("{so so}", "stats", stats_json(&survey, FUNCTIONS_MOST), "growth",
                              growth_of(&before, &survey));
-    if (output_same(page->output, path))
-      problem_set(&problem, "--output names the program itself");
-    else if (write_page(page, data, path, &problem))
+    if (output_same(given.output, path))
+      problem_set(problem, "--output names the program itself");
+    else if (write_page(&given, data, path, problem))
       status = EXIT_DONE;
-    if (status != EXIT_DONE)
-      problem_print(&problem, path);
     json_decref(data);
   }
   survey_close(&survey);
@@ -99,19 +101,18 @@ static int report(struct page *page, const char *path, int argument_count) {
   return status;
 }
 
-int command_report(int argc, char **argv) {
-  static const struct command command = {"report", help, 1, 1, "there must be one file"};
-  struct page page = {.survey.arguments = argv + 1};
-  const struct command_option own[] = {
-      {"output", 'o', .text = &page.output},
-      {"before", .text = &page.before},
-      POLICY_OPTIONS(&page.survey.policy),
-      LOAD_OPTIONS(&page.survey.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = report(&page, argv[optind], optind - 1);
-  policy_close(&page.survey.policy);
-  return status;
-}
+static const struct command_option own[] = {
+    {"output", 'o', .text = &given.output},
+    {"before", .text = &given.before},
+    POLICY_OPTIONS(&given.survey.policy),
+    LOAD_OPTIONS(&given.survey.load),
+    {0},
+};
+const struct command command_report = {"report",
+                                       "make a page of these sizes, for a browser",
+                                       help,
+                                       own,
+                                       1,
+                                       1,
+                                       "there must be one file",
+                                       report};

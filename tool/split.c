@@ -6,7 +6,6 @@
 #include "tool/image/output.h"
 #include "tool/split/split.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,27 +106,34 @@ static int split_all(const struct split_options *options, char *const *paths, ch
   return status;
 }
 
-int command_split(int argc, char **argv) {
-  static const struct command command = {"split", help, 1, 0, "there must be a file"};
-  struct split_options options = {0};
-  const struct command_option own[] = {
-      {"output", 'o', .text = &options.output},
-      {"output-directory", .text = &options.directory},
-      {"quiet", 'q', .flag = &options.quiet},
-      {0},
-  };
-  int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  const size_t count = (size_t)(argc - optind);
-  if (options.output != NULL && (count > 1 || options.directory != NULL))
+static struct split_options given;
+
+static int split(char **files, int file_count, struct problem *problem) {
+  const size_t count = (size_t)file_count;
+  (void)problem; /* each file's is printed at once */
+  if (given.output != NULL && (count > 1 || given.directory != NULL))
     return usage_error("split", "--output is for one file, without --output-directory");
   char **outputs = calloc(count, sizeof *outputs);
   for (size_t i = 0; i < count; i++)
-    outputs[i] = output_path(&options, argv[optind + (int)i]);
-  status = split_all(&options, argv + optind, outputs, count);
+    outputs[i] = output_path(&given, files[i]);
+  const int status = split_all(&given, files, outputs, count);
   for (size_t i = 0; i < count; i++)
     free(outputs[i]);
   free(outputs);
   return status;
 }
+
+static const struct command_option own[] = {
+    {"output", 'o', .text = &given.output},
+    {"output-directory", .text = &given.directory},
+    {"quiet", 'q', .flag = &given.quiet},
+    {0},
+};
+const struct command command_split = {"split",
+                                      "before linking: make maps follow their functions",
+                                      help,
+                                      own,
+                                      1,
+                                      0,
+                                      "there must be a file",
+                                      split};

@@ -130,37 +130,38 @@ static bool take_top(void *context, const char *text, struct problem *problem) {
          problem_set(problem, "--top is a number up to %u, not '%s'", UINT32_MAX, text);
 }
 
-/* arguments[0..count) are the files; the options were before them. */
-static int tell(struct stats_options *options, char **arguments, int count) {
-  if (options->before != NULL && count != 1)
+static struct stats_options given = {.max_growth = -1};
+
+static int stats(char **files, int count, struct problem *problem) {
+  (void)problem; /* each file's is printed at once */
+  if (given.before != NULL && count != 1)
     return usage_error("stats", "--before goes with one file");
-  if (options->max_growth >= 0 && options->before == NULL)
+  if (given.max_growth >= 0 && given.before == NULL)
     return usage_error("stats", "--max-growth goes with --before");
-  if (!options->has_top)
-    options->top = options->format == FORMAT_TEXT ? 10 : UINT32_MAX;
-  options->survey.argument_count = (int)(arguments - options->survey.arguments);
-  return options->before != NULL ? tell_two(options, *arguments)
-                                 : tell_files(options, arguments, count);
+  if (!given.has_top)
+    given.top = given.format == FORMAT_TEXT ? 10 : UINT32_MAX;
+  given.survey.argument_count = optind - 1;
+  given.survey.arguments = files - given.survey.argument_count;
+  return given.before != NULL ? tell_two(&given, *files) : tell_files(&given, files, count);
 }
 
-int command_stats(int argc, char **argv) {
-  static const struct command command = {"stats", help, 1, 0, "there must be a file"};
-  struct stats_options options = {.max_growth = -1, .survey.arguments = argv + 1};
-  const struct command_option own[] = {
-      {"before", .text = &options.before},
-      {"max-growth", .take = take_percent, .context = &options.max_growth},
-      {"top", .take = take_top, .context = &options},
-      {"filter", .text = &options.survey.filter},
-      {"sort", .words = "packed|raw|records|name", .word = &options.survey.order},
-      {"nested", .flag = &options.nested},
-      {"format", .words = "text|json|csv", .word = &options.format},
-      POLICY_OPTIONS(&options.survey.policy),
-      LOAD_OPTIONS(&options.survey.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = tell(&options, argv + optind, argc - optind);
-  policy_close(&options.survey.policy);
-  return status;
-}
+static const struct command_option own[] = {
+    {"before", .text = &given.before},
+    {"max-growth", .take = take_percent, .context = &given.max_growth},
+    {"top", .take = take_top, .context = &given},
+    {"filter", .text = &given.survey.filter},
+    {"sort", .words = "packed|raw|records|name", .word = &given.survey.order},
+    {"nested", .flag = &given.nested},
+    {"format", .words = "text|json|csv", .word = &given.format},
+    POLICY_OPTIONS(&given.survey.policy),
+    LOAD_OPTIONS(&given.survey.load),
+    {0},
+};
+const struct command command_stats = {"stats",
+                                      "count the bytes of each part and function, and their growth",
+                                      help,
+                                      own,
+                                      1,
+                                      0,
+                                      "there must be a file",
+                                      stats};

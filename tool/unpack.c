@@ -5,7 +5,6 @@
 #include "tool/image/output.h"
 #include "tool/rewrite/kept.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,23 +72,26 @@ static bool unpack_file(const struct unpack_options *options, const char *path,
   return ok;
 }
 
-int command_unpack(int argc, char **argv) {
-  static const struct command command = {"unpack", help, 1, 1, "there must be one file"};
-  struct unpack_options options = {0};
-  const struct command_option own[] = {
-      {"raw", .text = &options.raw},
-      {"output", 'o', .text = &options.output},
-      {"quiet", 'q', .flag = &options.quiet},
-      {0},
-  };
-  struct problem problem = {0};
-  int status;
-  if (!command_options(&command, own, argc, argv, &status))
-    return status;
-  if (options.raw == NULL)
+static struct unpack_options given;
+
+static int unpack(char **arguments, int count, struct problem *problem) {
+  (void)count;
+  if (given.raw == NULL)
     return usage_error("unpack", "no --raw=RAW given");
-  if (unpack_file(&options, argv[optind], &problem))
-    return EXIT_DONE;
-  problem_print(&problem, argv[optind]);
-  return EXIT_UNUSABLE;
+  return unpack_file(&given, arguments[0], problem) ? EXIT_DONE : EXIT_UNUSABLE;
 }
+
+static const struct command_option own[] = {
+    {"raw", .text = &given.raw},
+    {"output", 'o', .text = &given.output},
+    {"quiet", 'q', .flag = &given.quiet},
+    {0},
+};
+const struct command command_unpack = {"unpack",
+                                       "give back the program that was packed with --keep-raw",
+                                       help,
+                                       own,
+                                       1,
+                                       1,
+                                       "there must be one file",
+                                       unpack};

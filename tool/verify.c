@@ -17,7 +17,6 @@
 #include "tool/print/json.h"
 #include "tool/source/positions.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -61,13 +60,13 @@ static void print_text(const struct program *raw, const struct program *packed,
   }
 }
 
-struct verify_options {
+static struct {
   struct load_options load;
   struct policy policy;
   struct prefix_maps maps;
   bool quiet;
   enum output_format format;
-};
+} given;
 
 /* The form in which a table has positions. */
 static struct positions_options positions_of(const struct safepoints *table,
@@ -117,53 +116,47 @@ static bool compare(struct program *raw, const struct program *packed, const str
 /* Takes the records that the policy drops out of the original, and compares the others. Returns the
  * exit status. */
 static int drop_and_compare(struct program *raw, const struct program *packed,
-                            const struct verify_options *options, struct problem *problem) {
+                            struct problem *problem) {
   struct differences differences = {0};
   struct drop drop = {0};
-  const bool ok = drop_by_policy(raw->path, &raw->image, &raw->loaded, &options->policy, NULL,
-                                 &drop, problem) &&
-                  compare(raw, packed, &drop, &options->maps, &differences, problem);
-  if (ok && (!options->quiet || differences.count > 0))
-    (options->format == FORMAT_JSON ? print_json : print_text)(raw, packed, &drop, &differences);
+  const bool ok =
+      drop_by_policy(raw->path, &raw->image, &raw->loaded, &given.policy, NULL, &drop, problem) &&
+      compare(raw, packed, &drop, &given.maps, &differences, problem);
+  if (ok && (!given.quiet || differences.count > 0))
+    (given.format == FORMAT_JSON ? print_json : print_text)(raw, packed, &drop, &differences);
   drop_close(&drop);
   return !ok ? EXIT_UNUSABLE : differences.count == 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }
 
-static int verify_files(const struct verify_options *options, const char *raw_path,
-                        const char *packed_path) {
-  struct problem problem = {0};
+static int verify(char **arguments, int count, struct problem *problem) {
   struct program raw, packed = {0};
   int status = EXIT_UNUSABLE;
-  if (program_open(&raw, raw_path, &options->load, &problem)) {
-    if (program_open(&packed, packed_path, &options->load, &problem) &&
-        (packed.loaded.kind == LOAD_PACKED || problem_set(&problem, "isn't packed")))
-      status = drop_and_compare(&raw, &packed, options, &problem);
+  (void)count;
+  if (program_open(&raw, arguments[0], &given.load, problem)) {
+    if (program_open(&packed, arguments[1], &given.load, problem) &&
+        (packed.loaded.kind == LOAD_PACKED || problem_set(problem, "isn't packed")))
+      status = drop_and_compare(&raw, &packed, problem);
     else
-      problem.file = packed_path;
+      problem->file = arguments[1];
   }
   program_close(&packed);
   program_close(&raw);
-  if (status == EXIT_UNUSABLE)
-    problem_print(&problem, raw_path);
   return status;
 }
 
-int command_verify(int argc, char **argv) {
-  static const struct command command = {
-      "verify", help, 2, 2, "there must be two files, the original and the packed one"};
-  struct verify_options options = {0};
-  const struct command_option own[] = {
-      {"quiet", 'q', .flag = &options.quiet},
-      {"format", .words = "text|json", .word = &options.format},
-      POSITIONS_MAP_OPTION(&options),
-      POLICY_OPTIONS(&options.policy),
-      LOAD_OPTIONS(&options.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = verify_files(&options, argv[optind], argv[optind + 1]);
-  policy_close(&options.policy);
-  prefix_maps_close(&options.maps);
-  return status;
-}
+static const struct command_option own[] = {
+    {"quiet", 'q', .flag = &given.quiet},
+    {"format", .words = "text|json", .word = &given.format},
+    POSITIONS_MAP_OPTION(&given),
+    POLICY_OPTIONS(&given.policy),
+    LOAD_OPTIONS(&given.load),
+    {0},
+};
+const struct command command_verify = {"verify",
+                                       "compare a packed program with the original",
+                                       help,
+                                       own,
+                                       2,
+                                       2,
+                                       "there must be two files, the original and the packed one",
+                                       verify};

@@ -17,7 +17,6 @@
 #include "tool/source/positions.h"
 
 #include <assert.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,31 +457,24 @@ static bool explain(const struct why_options *options, const struct program *pro
   return ok;
 }
 
-static int explain_file(const struct why_options *options, const char *path, const char *place) {
-  struct problem problem = {0};
+static struct why_options given;
+
+static int explain_file(char **arguments, int count, struct problem *problem) {
   struct program program;
   uint32_t kept = 0;
-  const bool ok = program_open(&program, path, &options->load, &problem) &&
-                  explain(options, &program, place, &kept, &problem);
+  (void)count;
+  const bool ok = program_open(&program, arguments[0], &given.load, problem) &&
+                  explain(&given, &program, arguments[1], &kept, problem);
   program_close(&program);
-  if (!ok)
-    problem_print(&problem, path);
   return !ok ? EXIT_UNUSABLE : kept > 0 ? EXIT_DONE : EXIT_DIFFERENCE;
 }
 
-int command_why(int argc, char **argv) {
-  static const struct command command = {"why", help, 2, 2,
-                                         "there must be a file, and an address or a function"};
-  struct why_options options = {0};
-  const struct command_option own[] = {
-      {"format", .words = "text|json", .word = &options.format},
-      POLICY_OPTIONS(&options.policy),
-      LOAD_OPTIONS(&options.load),
-      {0},
-  };
-  int status;
-  if (command_options(&command, own, argc, argv, &status))
-    status = explain_file(&options, argv[optind], argv[optind + 1]);
-  policy_close(&options.policy);
-  return status;
-}
+static const struct command_option own[] = {
+    {"format", .words = "text|json", .word = &given.format},
+    POLICY_OPTIONS(&given.policy),
+    LOAD_OPTIONS(&given.load),
+    {0},
+};
+const struct command command_why = {
+    "why", "print the reason why `pack` keeps or drops a record", help,        own, 2,
+    2,     "there must be a file, and an address or a function",  explain_file};

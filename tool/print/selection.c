@@ -56,11 +56,6 @@ bool selection_add_address(void *selection, const char *word, struct problem *pr
   return ARRAY_ADD(items->items, items->count, items->capacity, item);
 }
 
-void selection_close(struct selection *selection) {
-  free(selection->items);
-  *selection = (struct selection){0};
-}
-
 /* ---- Records ---- */
 
 /* Marks the records of [first, last]. Returns whether there are any. */

@@ -25,7 +25,6 @@ struct selection {
  * text. */
 bool selection_add_function(void *selection, const char *word, struct problem *problem);
 bool selection_add_address(void *selection, const char *word, struct problem *problem);
-void selection_close(struct selection *selection);
 
 /* Marks the selected records, in an array of table->record_count. False, and a problem, if a
  * function or an address has none. */

@@ -41,8 +41,6 @@ bool prefix_maps_add(void *maps, const char *value, struct problem *problem) {
                    (struct prefix_map){value, equals + 1, (size_t)(equals - value)});
 }
 
-void prefix_maps_close(struct prefix_maps *maps) { free(maps->items); }
-
 /* ---- Relative paths ---- */
 
 /* The length of a path's first parts that a folder begins with, too. */

@@ -22,7 +22,6 @@ struct prefix_maps {
 
 /* Takes OLD=NEW, the value of an option. */
 bool prefix_maps_add(void *maps, const char *value, struct problem *problem);
-void prefix_maps_close(struct prefix_maps *maps);
 
 /* A path, to be freed, of a source file: by the maps; if none fits, relative to the folder that its
  * unit was compiled in (NULL: unknown). Paths that share no folder stay as they are. */

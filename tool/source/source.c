@@ -285,5 +285,3 @@ bool source_add_folder(void *options, const char *path, struct problem *problem)
   (void)problem;
   return ARRAY_ADD(source->folders.paths, source->folders.count, source->folders.capacity, path);
 }
-
-void source_options_close(struct source_options *options) { free(options->folders.paths); }

@@ -51,6 +51,5 @@ struct source_options {
 
 /* Takes in the value of --debug-dir. */
 bool source_add_folder(void *options, const char *path, struct problem *problem);
-void source_options_close(struct source_options *options);
 
 #endif
