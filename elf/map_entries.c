@@ -34,12 +34,7 @@ bool code_add(struct code *code, uint64_t address, const uint8_t *bytes, uint64_
                                                 (struct section_bytes){bytes, size, address});
 }
 
-static int compare_parts(const void *a, const void *b) {
-  const struct section_bytes *x = a, *y = b;
-  ORDER_BY(x, y, address)
-  ORDER_BY(x, y, size)
-  return 0;
-}
+ORDER_FUNCTION(compare_parts, struct section_bytes, address, size)
 
 void code_sort(struct code *code) {
   array_sort(code->parts, code->count, sizeof *code->parts, compare_parts);
@@ -375,12 +370,7 @@ static bool check_calls(struct checker *checker) {
 
 /* ---- All of them ---- */
 
-static int compare_entries(const void *a, const void *b) {
-  const struct entry *x = a, *y = b;
-  ORDER_BY(x, y, function)
-  ORDER_BY(x, y, number)
-  return 0;
-}
+ORDER_FUNCTION(compare_entries, struct entry, function, number)
 
 static void list_entries(struct checker *checker) {
   const struct safepoints *table = checker->table;

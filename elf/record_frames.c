@@ -14,12 +14,7 @@ struct question {
   uint32_t record;
 };
 
-static int compare_questions(const void *a, const void *b) {
-  const struct question *x = a, *y = b;
-  ORDER_BY(x, y, address)
-  ORDER_BY(x, y, record)
-  return 0;
-}
+ORDER_FUNCTION(compare_questions, struct question, address, record)
 
 static void ask(const struct safepoints *table, struct question *questions) {
   for (uint32_t i = 0; i < table->record_count; i++) {

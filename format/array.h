@@ -46,6 +46,15 @@ static inline void array_sort(void *items, size_t count, size_t size,
   if ((x)->member != (y)->member)                                                                  \
     return (x)->member < (y)->member ? -1 : 1;
 
+/* Defines a function for qsort: the order of items of a type by one member, then by another. */
+#define ORDER_FUNCTION(name, type, first, second)                                                  \
+  static inline int name(const void *a, const void *b) {                                           \
+    const type *x = a, *y = b;                                                                     \
+    ORDER_BY(x, y, first)                                                                          \
+    ORDER_BY(x, y, second)                                                                         \
+    return 0;                                                                                      \
+  }
+
 /* Keeps each of sorted words once. Returns their number. */
 static inline size_t array_unique_words(uint64_t *words, size_t count) {
   size_t kept = 0;

@@ -25,12 +25,7 @@ static inline bool code_ranges_add(struct code_ranges *ranges, uint64_t start, u
          ARRAY_ADD(ranges->items, ranges->count, ranges->capacity, (struct code_range){start, end});
 }
 
-static inline int code_ranges_compare(const void *a, const void *b) {
-  const struct code_range *x = a, *y = b;
-  ORDER_BY(x, y, start)
-  ORDER_BY(x, y, end)
-  return 0;
-}
+ORDER_FUNCTION(code_ranges_compare, struct code_range, start, end)
 
 /* By start, then by end. */
 static inline void code_ranges_sort(struct code_ranges *ranges) {

@@ -26,12 +26,7 @@ struct class {
   size_t begin, end; /* in the array of used locations */
 };
 
-static int compare_used(const void *a, const void *b) {
-  const struct used *x = a, *y = b;
-  ORDER_BY(x, y, family)
-  ORDER_BY(x, y, value)
-  return 0;
-}
+ORDER_FUNCTION(compare_used, struct used, family, value)
 
 static void use_list(struct encoder *encoder, uint64_t item) {
   const uint32_t key = encoder_list_key(item);

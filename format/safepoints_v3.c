@@ -202,12 +202,7 @@ bool statepoint_ids_add(struct statepoint_ids *ids, uint64_t first, uint64_t las
   return ARRAY_ADD(ids->items, ids->count, ids->capacity, (struct statepoint_range){first, last});
 }
 
-static int compare_ranges(const void *a, const void *b) {
-  const struct statepoint_range *x = a, *y = b;
-  ORDER_BY(x, y, first)
-  ORDER_BY(x, y, last)
-  return 0;
-}
+ORDER_FUNCTION(compare_ranges, struct statepoint_range, first, last)
 
 void statepoint_ids_sort(struct statepoint_ids *ids) {
   array_sort(ids->items, ids->count, sizeof *ids->items, compare_ranges);

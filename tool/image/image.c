@@ -279,11 +279,7 @@ struct file_range {
   const struct image_section *section;
 };
 
-static int compare_ranges(const void *a, const void *b) {
-  const struct file_range *x = a, *y = b;
-  ORDER_BY(x, y, offset)
-  return x->section < y->section ? -1 : x->section > y->section;
-}
+ORDER_FUNCTION(compare_ranges, struct file_range, offset, section)
 
 const struct image_section **image_overlaps(const struct image *image) {
   const struct image_section **others = calloc(image->section_count + 1, sizeof *others);

@@ -51,12 +51,7 @@ static bool is_wanted(const struct image *image, const char *wanted, const GElf_
          symbol->st_value - header->sh_addr < header->sh_size;
 }
 
-static int compare_starts(const void *a, const void *b) {
-  const struct start *x = a, *y = b;
-  ORDER_BY(x, y, address)
-  ORDER_BY(x, y, section)
-  return 0;
-}
+ORDER_FUNCTION(compare_starts, struct start, address, section)
 
 /* Each once: a symbol may be in both symbol tables. */
 static void collect_symbols(const struct image *image, const char *section, struct starts *starts) {

@@ -92,12 +92,7 @@ const struct entry_name *entry_name_at(struct entry_names *names, uint64_t offse
 
 /* ---- Reading ---- */
 
-static int compare_wanted(const void *a, const void *b) {
-  const struct wanted_name *x = a, *y = b;
-  ORDER_BY(x, y, dwarf)
-  ORDER_BY(x, y, offset)
-  return 0;
-}
+ORDER_FUNCTION(compare_wanted, struct wanted_name, dwarf, offset)
 
 static void read_wanted(struct entry_names *names, const struct wanted_name *wanted) {
   Dwarf_Die die;

@@ -118,12 +118,7 @@ static bool is_in_same(const struct member_name *name, const struct member_name 
   return name->inside != 0 && before->inside != 0 && name->place == before->place;
 }
 
-static int compare_files(const void *a, const void *b) {
-  const struct stat *x = a, *y = b;
-  ORDER_BY(x, y, st_dev)
-  ORDER_BY(x, y, st_ino)
-  return 0;
-}
+ORDER_FUNCTION(compare_files, struct stat, st_dev, st_ino)
 
 /* A few bytes of headers could lead to one large file again and again, or to a part of it. */
 static bool check_files(const struct archive *archive, struct problem *problem) {

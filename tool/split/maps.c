@@ -24,12 +24,7 @@ static bool find_sections(struct maps *maps, const struct object *object, struct
   return true;
 }
 
-static int compare_places(const void *a, const void *b) {
-  const struct map_place *x = a, *y = b;
-  ORDER_BY(x, y, relocation.r_offset)
-  ORDER_BY(x, y, number)
-  return 0;
-}
+ORDER_FUNCTION(compare_places, struct map_place, relocation.r_offset, number)
 
 /* Takes the relocations of a section of stack maps. */
 static bool take_places(struct map_section *section, const struct object *object, uint32_t number,
