@@ -17,11 +17,8 @@ struct question {
 ORDER_FUNCTION(compare_questions, struct question, address, record)
 
 static void ask(const struct safepoints *table, struct question *questions) {
-  for (uint32_t i = 0; i < table->record_count; i++) {
-    const struct safepoint *record = &table->records[i];
-    const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
-    questions[i] = (struct question){record->address - is_call, i};
-  }
+  for (uint32_t i = 0; i < table->record_count; i++)
+    questions[i] = (struct question){safepoints_instruction(table, &table->records[i]), i};
   array_sort(questions, table->record_count, sizeof *questions, compare_questions);
 }
 

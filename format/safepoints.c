@@ -104,6 +104,10 @@ enum safepoint_kind safepoints_kind(const struct safepoints *table,
   return plain ? SAFEPOINT_STACKMAP : SAFEPOINT_STATEPOINT;
 }
 
+uint64_t safepoints_instruction(const struct safepoints *table, const struct safepoint *record) {
+  return record->address - (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT);
+}
+
 /* ---- Lists and live sets ---- */
 
 uint32_t safepoints_add_list(struct safepoints *table, const uint64_t *words, uint64_t count) {

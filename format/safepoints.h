@@ -188,5 +188,8 @@ struct stackpack_location safepoints_location(const struct safepoints *table, ui
 int safepoint_compare_contents(const struct safepoint *x, const struct safepoint *y);
 int safepoint_location_compare(struct stackpack_location a, struct stackpack_location b);
 enum safepoint_kind safepoints_kind(const struct safepoints *table, const struct safepoint *record);
+/* An address in the instruction that a record is about. A statepoint's address is the return
+ * address, after the call; a stack map's is the instruction's own. */
+uint64_t safepoints_instruction(const struct safepoints *table, const struct safepoint *record);
 
 #endif

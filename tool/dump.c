@@ -252,7 +252,7 @@ static void plan_source(struct dump *dump) {
       malloc(((size_t)table->record_count + 1) * sizeof(uint64_t));
   for (uint32_t i = 0; i < table->record_count; i++)
     if (dump->is_selected[i])
-      dump->addresses[source->address_count++] = positions_instruction(table, &table->records[i]);
+      dump->addresses[source->address_count++] = safepoints_instruction(table, &table->records[i]);
 }
 
 /* All records are printed, even if the debug information turns out to be broken. */

@@ -144,8 +144,7 @@ static bool compare_all(const struct image *image, const struct safepoints *tabl
   assert(IS_SORTED(code->unwound.items, code->unwound.count, start));
   for (uint32_t i = 0; i < table->record_count; i++) {
     const struct safepoint *record = &table->records[i];
-    const bool is_call = safepoints_kind(table, record) == SAFEPOINT_STATEPOINT;
-    const Dwarf_Addr address = record->address - is_call;
+    const Dwarf_Addr address = safepoints_instruction(table, record);
     struct frame_facts facts;
     if (!find_answer(tables, address, end, &answer, problem))
       return false;

@@ -45,11 +45,11 @@ void record_source_find(struct record_source *record_source, const struct record
   if (!record_source->is_wanted)
     return;
   assert(record_source->address_count == 0 ||
-         *record_source->addresses == positions_instruction(view->table, view->record));
+         *record_source->addresses == safepoints_instruction(view->table, view->record));
   if (record_source->address_count > 0)
     find_planned(record_source, frames);
   else
-    source_find(record_source->source, positions_instruction(view->table, view->record), frames);
+    source_find(record_source->source, safepoints_instruction(view->table, view->record), frames);
   if (frames->count == 0)
     positions_frames(view->table, view->record->source, record_source->items, frames);
   if (record_source->source != NULL)

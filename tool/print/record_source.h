@@ -12,7 +12,7 @@ struct record_source {
   const struct names *names;
   bool is_wanted;
   struct source *source; /* NULL: unwanted, or absent */
-  /* The caller's: the records that will be found, by positions_instruction, in that order. So many
+  /* The caller's: the records that will be found, by safepoints_instruction, in that order. So many
    * questions are asked at once. */
   const uint64_t *addresses;
   size_t address_count;

@@ -64,10 +64,6 @@ static bool add_record(const struct collector *collector, struct safepoint *reco
   return add_frames(collector, record, &frames);
 }
 
-uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record) {
-  return record->address - (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT);
-}
-
 /* Asks for all records at once: a question costs more than its answer. */
 static bool add_records(const struct collector *collector) {
   struct safepoints *table = collector->table;
@@ -76,7 +72,7 @@ static bool add_records(const struct collector *collector) {
   uint64_t *addresses = malloc((count + 1) * sizeof *addresses);
   bool ok = true;
   for (size_t i = 0; i < count; i++)
-    addresses[i] = positions_instruction(table, &table->records[i]);
+    addresses[i] = safepoints_instruction(table, &table->records[i]);
   for (size_t i = 0, answered; i < count && ok; i += answered) {
     answered = source_find_some(collector->source, addresses + i, count - i, &frames);
     const bool has_answers = answered > 0;

@@ -20,10 +20,6 @@ struct positions_options {
 #define POSITIONS_MAP_OPTION(options)                                                              \
   { "source-prefix-map", .take = prefix_maps_add, .context = &(options)->maps }
 
-/* An address in the instruction that a record is about. A statepoint's address is the return
- * address, after the call; a stack map's is the instruction's own. */
-uint64_t positions_instruction(const struct safepoints *table, const struct safepoint *record);
-
 /* Gives each record of a table its position by debug information. Without that, positions are the
  * functions' names by the symbol table, and a line says so. False, and a problem, if the debug
  * information can't be used. */
