@@ -28,23 +28,30 @@ struct comparison {
   uint32_t *live, *lists;
 };
 
-static bool same_location(const struct comparison *comparison, uint32_t a, uint32_t b) {
-  return safepoint_location_compare(safepoints_location(comparison->a, a),
-                                    safepoints_location(comparison->b, b)) == 0;
+static bool same_location(const struct comparison *comparison, uint64_t a, uint64_t b) {
+  return safepoint_location_compare(safepoints_location(comparison->a, (uint32_t)a),
+                                    safepoints_location(comparison->b, (uint32_t)b)) == 0;
 }
 
-static bool same_locations(const struct comparison *comparison, uint32_t a, uint32_t b) {
-  if (comparison->lists[a] == b + 1)
+/* Whether two sequences have the same items, by a function for these. *known: the one of b that x
+ * was last found equal to, plus 1; y has number `other`. */
+static bool same_items(const struct comparison *comparison, struct intern_sequence x,
+                       struct intern_sequence y, uint32_t *known, uint32_t other,
+                       bool (*same)(const struct comparison *, uint64_t, uint64_t)) {
+  if (*known == other + 1)
     return true;
-  const struct intern_sequence x = intern_get(&comparison->a->lists, a);
-  const struct intern_sequence y = intern_get(&comparison->b->lists, b);
   if (x.count != y.count)
     return false;
   for (uint64_t i = 0; i < x.count; i++)
-    if (!same_location(comparison, (uint32_t)x.words[i], (uint32_t)y.words[i]))
+    if (!same(comparison, x.words[i], y.words[i]))
       return false;
-  comparison->lists[a] = b + 1;
+  *known = other + 1;
   return true;
+}
+
+static bool same_locations(const struct comparison *comparison, uint32_t a, uint32_t b) {
+  return same_items(comparison, intern_get(&comparison->a->lists, a),
+                    intern_get(&comparison->b->lists, b), &comparison->lists[a], b, same_location);
 }
 
 static bool same_words(struct intern_sequence x, struct intern_sequence y) {
@@ -62,17 +69,8 @@ static bool same_item(const struct comparison *comparison, uint64_t a, uint64_t 
 }
 
 static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t b) {
-  if (comparison->live[a] == b + 1)
-    return true;
-  const struct intern_sequence x = intern_get(&comparison->a->live, a);
-  const struct intern_sequence y = intern_get(&comparison->b->live, b);
-  if (x.count != y.count)
-    return false;
-  for (uint64_t i = 0; i < x.count; i++)
-    if (!same_item(comparison, x.words[i], y.words[i]))
-      return false;
-  comparison->live[a] = b + 1;
-  return true;
+  return same_items(comparison, intern_get(&comparison->a->live, a),
+                    intern_get(&comparison->b->live, b), &comparison->live[a], b, same_item);
 }
 
 static bool same_frame(const struct comparison *comparison, uint32_t a, uint32_t b) {
