@@ -240,16 +240,10 @@ bool elf_image_find_section(const struct elf_image *image, const char *name, Elf
 
 /* ---- Relocations ---- */
 
-/* A part of the image. */
-struct part {
-  const uint8_t *bytes;
-  uint64_t size;
-};
-
 /* The part that an entry of the dynamic section points to. The loader may have added the bias to
  * it. */
-static struct part part_at(const struct elf_image *image, uint64_t address) {
-  struct part part = {0};
+static struct section_bytes part_at(const struct elf_image *image, uint64_t address) {
+  struct section_bytes part = {0};
   part.bytes = elf_image_at(image, address - image->bias, &part.size);
   if (part.bytes == NULL)
     part.bytes = elf_image_at(image, address, &part.size);
@@ -257,8 +251,8 @@ static struct part part_at(const struct elf_image *image, uint64_t address) {
 }
 
 /* The dynamic section; of size 0 if there is none, or it is unreadable. */
-static struct part dynamic_part(const struct elf_image *image) {
-  struct part part = {0};
+static struct section_bytes dynamic_part(const struct elf_image *image) {
+  struct section_bytes part = {0};
   if (image->dynamic.p_type == PT_DYNAMIC)
     part.bytes = elf_image_at(image, image->dynamic.p_vaddr, &part.size);
   return part;
@@ -266,7 +260,7 @@ static struct part dynamic_part(const struct elf_image *image) {
 
 unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint64_t *value) {
   unsigned found = 0;
-  struct part part = dynamic_part(image);
+  struct section_bytes part = dynamic_part(image);
   Elf64_Dyn entry;
   *value = 0;
   for (; part.size >= sizeof entry; part.bytes += sizeof entry, part.size -= sizeof entry) {
@@ -281,8 +275,8 @@ unsigned elf_image_dynamic(const struct elf_image *image, Elf64_Sxword tag, uint
 
 /* Finds the relocations and symbols that the dynamic section names. False if some are
  * unreadable. */
-static bool find_relocations(const struct elf_image *image, struct part *relocations,
-                             struct part *symbols) {
+static bool find_relocations(const struct elf_image *image, struct section_bytes *relocations,
+                             struct section_bytes *symbols) {
   enum { DT_ANDROID_RELA_ = 0x60000011 }; /* compressed: lld --pack-dyn-relocs=android */
   uint64_t rela, size, symbol_table, android;
   if (image->dynamic.p_type == PT_DYNAMIC && dynamic_part(image).bytes == NULL)
@@ -293,7 +287,7 @@ static bool find_relocations(const struct elf_image *image, struct part *relocat
   if (tables > 1 || sizes > 1 || symbol_tables > 1 ||
       elf_image_dynamic(image, DT_ANDROID_RELA_, &android) > 0)
     return false;
-  *symbols = *relocations = (struct part){0};
+  *symbols = *relocations = (struct section_bytes){0};
   if (symbol_tables > 0)
     *symbols = part_at(image, symbol_table);
   if (tables > 0)
@@ -305,7 +299,7 @@ static bool find_relocations(const struct elf_image *image, struct part *relocat
 }
 
 /* The value of symbol n; 0 if it is undefined or there is none. */
-static uint64_t symbol_value(const struct part *symbols, uint64_t n) {
+static uint64_t symbol_value(const struct section_bytes *symbols, uint64_t n) {
   Elf64_Sym symbol;
   if (n >= symbols->size / sizeof symbol)
     return 0;
@@ -314,7 +308,7 @@ static uint64_t symbol_value(const struct part *symbols, uint64_t n) {
 }
 
 /* The value that a relocation stores. False for a kind that a stack map can't have. */
-static bool relocated_value(const struct elf_image *image, const struct part *symbols,
+static bool relocated_value(const struct elf_image *image, const struct section_bytes *symbols,
                             const Elf64_Rela *relocation, uint64_t *value) {
   const struct machine *machine = machine_find(image->header.e_machine);
   const uint32_t type = ELF64_R_TYPE(relocation->r_info);
@@ -332,7 +326,7 @@ static bool relocated_value(const struct elf_image *image, const struct part *sy
 }
 
 /* Takes the next relocation of a section. False: there is none. */
-static bool take_relocation(struct part *relocations, const Elf64_Shdr *section,
+static bool take_relocation(struct section_bytes *relocations, const Elf64_Shdr *section,
                             Elf64_Rela *relocation) {
   while (relocations->size >= sizeof *relocation) {
     memcpy(relocation, relocations->bytes, sizeof *relocation);
@@ -345,15 +339,15 @@ static bool take_relocation(struct part *relocations, const Elf64_Shdr *section,
 }
 
 bool elf_image_is_relocated(const struct elf_image *image, const Elf64_Shdr *section) {
-  struct part relocations, symbols;
+  struct section_bytes relocations, symbols;
   Elf64_Rela relocation;
   return !find_relocations(image, &relocations, &symbols) ||
          take_relocation(&relocations, section, &relocation);
 }
 
-static bool relocate_by(const struct elf_image *image, struct part relocations,
-                        const struct part *symbols, const Elf64_Shdr *section, uint8_t *bytes,
-                        uint32_t *unknown) {
+static bool relocate_by(const struct elf_image *image, struct section_bytes relocations,
+                        const struct section_bytes *symbols, const Elf64_Shdr *section,
+                        uint8_t *bytes, uint32_t *unknown) {
   Elf64_Rela relocation;
   uint64_t value;
   while (take_relocation(&relocations, section, &relocation)) {
@@ -371,7 +365,7 @@ static bool relocate_by(const struct elf_image *image, struct part relocations,
 
 bool elf_image_relocate(const struct elf_image *image, const Elf64_Shdr *section, uint8_t *bytes,
                         uint32_t *unknown) {
-  struct part relocations, symbols;
+  struct section_bytes relocations, symbols;
   *unknown = 0;
   return find_relocations(image, &relocations, &symbols) &&
          relocate_by(image, relocations, &symbols, section, bytes, unknown);
