@@ -6,31 +6,28 @@
  */
 #include "tool/ld/scripts.h"
 
-#include <fcntl.h>
+#include "tool/image/input.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char blanks[] = " \t\r\n\f\v,;";
 
 /* The text of a file; NULL: it is none, or longer than scripts are. To be freed. */
 static char *read_text(const char *path) {
   enum { SIZE_MOST = 1 << 20 };
+  struct problem ignored = {0};
   struct stat status;
-  char *text = NULL;
-  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > SIZE_MOST)
+  struct input input;
+  if (stat(path, &status) != 0 || status.st_size > SIZE_MOST || !input_open(&input, path, &ignored))
     return NULL;
-  const size_t size = (size_t)status.st_size;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file >= 0 && (text = calloc(size + 1, 1)) != NULL &&
-      (read(file, text, size) != (ssize_t)size || strlen(text) != size)) {
+  char *text = strndup((const char *)input.bytes, input.size);
+  if (strlen(text) != input.size) {
     free(text);
     text = NULL;
   }
-  if (file >= 0)
-    close(file);
+  input_close(&input);
   return text;
 }
 
