@@ -126,7 +126,7 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
   struct differences differences = {0};
   if (!load_records(packing->image, &packing->options->load, loaded, problem))
     return false;
-  answers_all(&loaded->table, &loaded->packed, &differences);
+  answers_all(&loaded->table, &loaded->packed, NULL, 0, &differences);
   return differences.count == 0 ||
          problem_set(problem, "a broken packed table: %s", differences.first);
 }
@@ -315,9 +315,7 @@ static bool compare(const struct packing *packing, const struct loaded *after,
   struct differences differences = {0};
   compare_tables(before, &after->table, &differences);
   compare_positions(before, &after->table, &differences);
-  answers_all(before, &after->packed, &differences);
-  answers_dropped(before, &after->packed, packing->drop.addresses, packing->drop.dropped,
-                  &differences);
+  answers_all(before, &after->packed, packing->drop.addresses, packing->drop.dropped, &differences);
   return differences.count == 0 ||
          problem_set(problem, "not packed, as checking found a fault of stackpack's: %s",
                      differences.first);

@@ -106,10 +106,8 @@ static bool compare(struct program *raw, const struct program *packed, const str
     return false;
   if (!compare_frames(&raw->image, table, differences, problem))
     return false;
-  if (differences->count == 0) {
-    answers_all(table, &packed->loaded.packed, differences);
-    answers_dropped(table, &packed->loaded.packed, drop->addresses, drop->dropped, differences);
-  }
+  if (differences->count == 0)
+    answers_all(table, &packed->loaded.packed, drop->addresses, drop->dropped, differences);
   return true;
 }
 

@@ -45,7 +45,7 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
 static void compare(const struct loaded *before, const struct loaded *after) {
   struct differences differences = {0};
   compare_tables(&before->table, &after->table, &differences);
-  answers_all(&before->table, &after->packed, &differences);
+  answers_all(&before->table, &after->packed, NULL, 0, &differences);
   if (differences.count > 0)
     finding("the new file says what the old one said", differences.first);
 }

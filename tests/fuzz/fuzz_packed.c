@@ -28,7 +28,7 @@ static void check_unpack(const struct packed_table *packed) {
     if (differences.count > 0)
       finding("a table equals itself", differences.first);
     /* The answers may disagree: the table may be broken. */
-    answers_all(&table, packed, &differences);
+    answers_all(&table, packed, NULL, 0, &differences);
   } else if (table.error == NULL && !table.no_memory) {
     finding("a failure says what is wrong", NULL);
   }

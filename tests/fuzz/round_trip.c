@@ -71,7 +71,7 @@ static void check_packing(const struct safepoints *table, uint64_t address,
     finding("a table that was written can be unpacked", unpacked.error);
   compare_tables(table, &unpacked, &differences);
   expect_no_differences(&differences, "unpacking gives what was packed");
-  answers_all(table, &packed, &differences);
+  answers_all(table, &packed, NULL, 0, &differences);
   expect_no_differences(&differences, "look-ups say what was packed");
   check_again(&unpacked, address, compress, bytes, size);
   safepoints_free(&unpacked);

@@ -146,7 +146,7 @@ static bool has_repeated_address(const struct safepoints *table) {
 static struct differences differences_of(const struct safepoints *expected,
                                          const struct packed *packed) {
   struct differences differences = {0};
-  answers_all(expected, &packed->table, &differences);
+  answers_all(expected, &packed->table, NULL, 0, &differences);
   return differences;
 }
 

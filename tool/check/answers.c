@@ -115,8 +115,18 @@ static void check_functions(const struct answers *answers) {
   }
 }
 
+static void ask_dropped(const struct answers *answers, const uint64_t *addresses, size_t count) {
+  struct packed_record found;
+  for (size_t i = 0; i < count; i++)
+    if (!safepoints_has_record(answers->expected, addresses[i]) &&
+        packed_find(answers->packed, addresses[i], &found) != STACKPACK_NOT_SAFEPOINT)
+      differences_add(answers->differences,
+                      "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
+                      addresses[i]);
+}
+
 void answers_all(const struct safepoints *expected, const struct packed_table *packed,
-                 struct differences *differences) {
+                 const uint64_t *dropped, size_t count, struct differences *differences) {
   const struct answers answers = {expected, packed,
                                   malloc(((size_t)expected->function_count + 1) * sizeof(uint64_t)),
                                   differences};
@@ -129,15 +139,6 @@ void answers_all(const struct safepoints *expected, const struct packed_table *p
   check_functions(&answers);
   for (uint32_t i = 0; i < expected->record_count; i++)
     ask_record(&answers, i);
+  ask_dropped(&answers, dropped, count);
   free(answers.reaches);
-}
-
-void answers_dropped(const struct safepoints *expected, const struct packed_table *packed,
-                     const uint64_t *addresses, size_t count, struct differences *differences) {
-  struct packed_record found;
-  for (size_t i = 0; i < count; i++)
-    if (!safepoints_has_record(expected, addresses[i]) &&
-        packed_find(packed, addresses[i], &found) != STACKPACK_NOT_SAFEPOINT)
-      differences_add(differences, "a look-up of 0x%" PRIx64 ", which was dropped, finds something",
-                      addresses[i]);
 }
