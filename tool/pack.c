@@ -182,10 +182,7 @@ static bool find_stack_maps(struct packing *packing, struct problem *problem) {
   case LOAD_RAW:
     break;
   }
-  return rewrite_check(packing->image, loaded->raw, problem) &&
-         (loaded->raw_count == 1 ||
-          problem_set(problem, "the stack maps are in %zu places, with other data between",
-                      loaded->raw_count));
+  return rewrite_check(packing->image, loaded, problem);
 }
 
 /* Reads them into one table of safepoints, and refuses contradictions. */

@@ -91,7 +91,7 @@ static void load_and_pack(const struct image *image) {
   struct loaded loaded;
   const enum load_kind kind = load_find(image, &options, &loaded, &problem);
   const bool is_one = kind == LOAD_RAW && loaded.raw_count == 1;
-  const bool can_rewrite = is_one && rewrite_check(image, loaded.raw, &refusal);
+  const bool can_rewrite = is_one && rewrite_check(image, &loaded, &refusal);
   if (is_one && !can_rewrite)
     expect_problem(&refusal);
   problem = (struct problem){0};

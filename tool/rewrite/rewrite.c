@@ -119,8 +119,9 @@ static bool check_relocations_left(const struct image *image, const struct image
   return true;
 }
 
-bool rewrite_check(const struct image *image, const struct image_section *raw,
+bool rewrite_check(const struct image *image, const struct loaded *loaded,
                    struct problem *problem) {
+  const struct image_section *raw = loaded->raw;
   if (!check_kind(image, problem) || !check_segments(image, problem))
     return false;
   if ((raw->header.sh_flags & SHF_ALLOC) == 0 || image_segment_of(image, &raw->header) == NULL)
@@ -128,7 +129,10 @@ bool rewrite_check(const struct image *image, const struct image_section *raw,
   if (raw->header.sh_addr % 8 != 0)
     return problem_set(problem, "section %s isn't aligned to 8 bytes", raw->name);
   return check_relocations_left(image, raw, problem) && check_alone(image, &raw->header, problem) &&
-         check_addresses(image, raw, problem);
+         check_addresses(image, raw, problem) &&
+         (loaded->raw_count == 1 ||
+          problem_set(problem, "the stack maps are in %zu places, with other data between",
+                      loaded->raw_count));
 }
 
 /* ---- Contents ---- */

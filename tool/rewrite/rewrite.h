@@ -2,11 +2,11 @@
 #ifndef STACKPACK_REWRITE_H
 #define STACKPACK_REWRITE_H
 
+#include "tool/image/load.h"
 #include "tool/rewrite/plan.h"
 
-/* Whether this image can be rewritten; false with the reason as a problem. */
-bool rewrite_check(const struct image *image, const struct image_section *raw,
-                   struct problem *problem);
+/* Whether this image, with raw stack maps, can be rewritten; false with the reason as a problem. */
+bool rewrite_check(const struct image *image, const struct loaded *loaded, struct problem *problem);
 
 /* Makes the new file in bytes[0..plan->file_size), which are zeros, with a table of the plan's size
  * that was encoded for the plan's address. Unless `keeps_old`, the bytes are from mmap, and the old

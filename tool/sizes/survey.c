@@ -229,8 +229,8 @@ static void find_file_size(struct survey *survey, size_t table_size) {
   const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   struct problem ignored = {0};
   struct plan plan;
-  if (survey->opened.objects == NULL && loaded->raw_count == 1 &&
-      rewrite_check(&survey->opened.program.image, loaded->raw, &ignored) &&
+  if (survey->opened.objects == NULL &&
+      rewrite_check(&survey->opened.program.image, loaded, &ignored) &&
       plan_make(&plan, &survey->opened.program.image, sections, table_size, &ignored))
     survey->packed_file_size = plan.file_size;
 }
