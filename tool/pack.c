@@ -98,7 +98,7 @@ static bool say(struct packing *packing, const struct summary *summary, struct p
     return summary_print_json(out, summary) || problem_set(problem, "not enough memory");
   if (!options->quiet)
     summary_print(out, summary);
-  if (summary->table != NULL)
+  if (summary->loaded != NULL)
     conflicts_print(out, packing->path, packing->image, &packing->loaded.entries, options->report);
   return true;
 }
@@ -276,14 +276,11 @@ static bool sum_up(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
   const struct summary summary = {
       .path = packing->path,
-      .table = &loaded->table,
-      .raw_size = loaded->raw->header.sh_size,
+      .loaded = loaded,
       .packed_size = packing->table_size,
       .file_before = packing->image->size,
       .file_after = packing->plan.file_size,
       .dropped = packing->drop.dropped,
-      .left_out = loaded->entries.left_out_count,
-      .conflicts = loaded->entries.conflict_count,
       .is_dry_run = packing->options->dry_run,
       .raw_reader = packing->raw_reader.text[0] != 0 ? packing->raw_reader.text : NULL,
   };

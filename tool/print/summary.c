@@ -35,18 +35,18 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *out, const struct su
 }
 
 static void say_sizes(FILE *out, const struct summary *summary) {
-  const uint32_t records = summary->table->record_count;
-  const uint32_t functions = summary->table->function_count;
+  const uint32_t records = summary->loaded->table.record_count;
+  const uint32_t functions = summary->loaded->table.function_count;
   say(out, summary,
       "%" PRIu32 " record%s of %" PRIu32 " function%s: %" PRIu64 " -> %" PRIu64
       " bytes (%.2f each); file %" PRIu64 " -> %" PRIu64 " bytes%s",
-      records, plural(records), functions, plural(functions), summary->raw_size,
+      records, plural(records), functions, plural(functions), summary->loaded->raw_size,
       summary->packed_size, records == 0 ? 0 : (double)summary->packed_size / records,
       summary->file_before, summary->file_after, summary->is_dry_run ? "; nothing is written" : "");
 }
 
 void summary_print(FILE *out, const struct summary *summary) {
-  const struct safepoints *table = summary->table;
+  const struct safepoints *table = &summary->loaded->table;
   if (summary->why != NULL) {
     say(out, summary, "%s", summary->why);
     return;
@@ -81,12 +81,13 @@ void summary_print(FILE *out, const struct summary *summary) {
 }
 
 static json_t *object_of(const struct summary *summary) {
-  const struct safepoints *table = summary->table;
+  const struct safepoints *table = &summary->loaded->table;
   if (summary->why != NULL)
     return json_pack("{si so sb so}", "json_version", 1, "file", json_text(summary->path), "packed",
                      0, "why", json_text(summary->why));
-  const json_int_t sizes[] = {(json_int_t)summary->raw_size, (json_int_t)summary->packed_size,
-                              (json_int_t)summary->file_before, (json_int_t)summary->file_after};
+  const json_int_t sizes[] = {(json_int_t)summary->loaded->raw_size,
+                              (json_int_t)summary->packed_size, (json_int_t)summary->file_before,
+                              (json_int_t)summary->file_after};
   return json_pack(
       "{si so sb sb sI sI sI sI sI sI sI sI sI sI sI sI sI sI so}", "json_version", 1, "file",
       json_text(summary->path), "packed", 1, "written", !summary->is_dry_run, "records",
@@ -96,7 +97,8 @@ static json_t *object_of(const struct summary *summary) {
       "discarded_functions", (json_int_t)table->functions_discarded, "repeated_records",
       (json_int_t)table->records_repeated, "other_records", (json_int_t)count_others(table),
       "unchecked_frames", (json_int_t)count_unchecked(table), "other_code",
-      (json_int_t)summary->left_out, "conflicts", (json_int_t)summary->conflicts, "reads_raw",
+      (json_int_t)summary->loaded->entries.left_out_count, "conflicts",
+      (json_int_t)summary->loaded->entries.conflict_count, "reads_raw",
       json_text(summary->raw_reader));
 }
 

@@ -2,7 +2,7 @@
 #ifndef STACKPACK_SUMMARY_H
 #define STACKPACK_SUMMARY_H
 
-#include "format/safepoints.h"
+#include "tool/image/load.h"
 
 #include <stdio.h>
 
@@ -11,10 +11,9 @@ enum { SUMMARY_WHY_SIZE = 400 };
 struct summary {
   const char *path;
   const char *why; /* the reason why the file stays unchanged: only `path` counts, too; or NULL */
-  const struct safepoints *table; /* the table that was packed */
-  uint64_t raw_size, packed_size, file_before, file_after;
+  const struct loaded *loaded; /* the stack maps that were packed */
+  uint64_t packed_size, file_before, file_after;
   uint32_t dropped;
-  size_t left_out, conflicts; /* functions of other code than is there; addresses */
   bool is_dry_run;
   const char *raw_reader; /* where the program reads its raw stack maps itself; or NULL */
 };
