@@ -75,6 +75,35 @@ static bool sort_loads(struct image *image, struct problem *problem) {
   return true;
 }
 
+/* Bytes of a section in the file. */
+struct file_range {
+  uint64_t offset, end;
+  struct image_section *section;
+};
+
+ORDER_FUNCTION(compare_ranges, struct file_range, offset, section)
+
+static void find_overlaps(struct image *image) {
+  struct file_range *ranges = calloc(image->section_count + 1, sizeof *ranges);
+  size_t count = 0, longest = 0; /* of those before, the range that ends last */
+  for (size_t i = 1; i < image->section_count; i++) {
+    const Elf64_Shdr *header = &image->sections[i].header;
+    if (header->sh_type != SHT_NOBITS && header->sh_size > 0)
+      ranges[count++] = (struct file_range){header->sh_offset, header->sh_offset + header->sh_size,
+                                            &image->sections[i]};
+  }
+  qsort(ranges, count, sizeof *ranges, compare_ranges);
+  for (size_t i = 1; i < count; i++) {
+    if (ranges[i].offset < ranges[longest].end) {
+      ranges[i].section->overlapping = ranges[longest].section->name;
+      ranges[longest].section->overlapping = ranges[i].section->name;
+    }
+    if (ranges[i].end > ranges[longest].end)
+      longest = i;
+  }
+  free(ranges);
+}
+
 static bool read_sections(struct image *image, struct problem *problem) {
   struct budget contents = budget_open("section headers", image->size);
   struct budget names = budget_open("names of sections", image->size);
@@ -105,6 +134,7 @@ static bool read_sections(struct image *image, struct problem *problem) {
     if (!budget_take(&names, strlen(image->sections[i].name), problem))
       return false;
   }
+  find_overlaps(image);
   return true;
 }
 
@@ -205,12 +235,13 @@ bool image_split(struct image *image, size_t section, uint64_t address, uint64_t
     number = image->section_count++;
   }
   struct image_section *part = &image->sections[number];
-  *part = (struct image_section){name, part_header(&whole.header, address, size), origin};
+  *part = (struct image_section){name, part_header(&whole.header, address, size), origin,
+                                 whole.overlapping};
   part->header.sh_flags &= ~(uint64_t)(SHF_MERGE | SHF_STRINGS);
   part->header.sh_entsize = 0;
   if (after > 0)
     image->sections[image->section_count++] = (struct image_section){
-        whole.name, part_header(&whole.header, address + size, after), origin};
+        whole.name, part_header(&whole.header, address + size, after), origin, whole.overlapping};
   assert(image->section_count <= image->section_capacity);
   return true;
 }
@@ -260,46 +291,6 @@ struct section_bytes image_contents(const struct image *image, const char *name)
     return (struct section_bytes){0};
   return (struct section_bytes){image->bytes + section->header.sh_offset, section->header.sh_size,
                                 section->header.sh_addr};
-}
-
-const struct image_section *image_overlapping(const struct image *image,
-                                              const struct image_section *section) {
-  assert(section->header.sh_type != SHT_NOBITS);
-  EACH_SECTION(image, other)
-    if (other != section && other->header.sh_type != SHT_NOBITS &&
-        overlap(other->header.sh_offset, other->header.sh_size, section->header.sh_offset,
-                section->header.sh_size))
-      return other;
-  return NULL;
-}
-
-/* Bytes of a section in the file. */
-struct file_range {
-  uint64_t offset, end;
-  const struct image_section *section;
-};
-
-ORDER_FUNCTION(compare_ranges, struct file_range, offset, section)
-
-const struct image_section **image_overlaps(const struct image *image) {
-  const struct image_section **others = calloc(image->section_count + 1, sizeof *others);
-  struct file_range *ranges = calloc(image->section_count + 1, sizeof *ranges);
-  size_t count = 0, longest = 0; /* of those before, the range that ends last */
-  EACH_SECTION(image, section)
-    if (section->header.sh_type != SHT_NOBITS && section->header.sh_size > 0)
-      ranges[count++] = (struct file_range){
-          section->header.sh_offset, section->header.sh_offset + section->header.sh_size, section};
-  qsort(ranges, count, sizeof *ranges, compare_ranges);
-  for (size_t i = 1; i < count; i++) {
-    if (ranges[i].offset < ranges[longest].end) {
-      others[ranges[i].section - image->sections] = ranges[longest].section;
-      others[ranges[longest].section - image->sections] = ranges[i].section;
-    }
-    if (ranges[i].end > ranges[longest].end)
-      longest = i;
-  }
-  free(ranges);
-  return others;
 }
 
 /* There are ELF_IMAGE_LOADS_MAX at most. */

@@ -20,6 +20,8 @@ struct image_section {
   const char *name; /* in the file's bytes; if it is a part, static */
   Elf64_Shdr header;
   size_t part_of; /* the number of the section that image_split made it of; else 0 */
+  const char
+      *overlapping; /* the name of another section whose bytes in the file overlap; or NULL */
 };
 
 struct image {
@@ -89,14 +91,6 @@ const Elf64_Phdr *image_first_segment(const struct image *image, uint32_t type);
 
 /* From the first address in memory to the last one's end; empty if nothing is loaded. */
 struct code_range image_memory(const struct image *image);
-
-/* Another section whose bytes in the file overlap with this one's; NULL if there is none. */
-const struct image_section *image_overlapping(const struct image *image,
-                                              const struct image_section *section);
-
-/* The same of all sections, by their numbers: an array, to be freed. It takes as long as sorting
- * them. */
-const struct image_section **image_overlaps(const struct image *image);
 
 /* The first section of that name; NULL if there is none. */
 const struct image_section *image_section(const struct image *image, const char *name);

@@ -63,8 +63,7 @@ bool load_take_statepoints(void *context, const char *value, struct problem *pro
 }
 
 /* Checks that the raw section is something that can be read and replaced. */
-static bool check_raw(const struct image_section *raw, const struct image_section *overlapping,
-                      struct problem *problem) {
+static bool check_raw(const struct image_section *raw, struct problem *problem) {
   const Elf64_Shdr *header = &raw->header;
   if (header->sh_type == SHT_NOBITS || header->sh_type == SHT_NULL)
     return problem_set(problem, "section %s has no bytes in the file", raw->name);
@@ -73,8 +72,8 @@ static bool check_raw(const struct image_section *raw, const struct image_sectio
                        header->sh_type);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);
-  return overlapping == NULL ||
-         problem_set(problem, "sections %s and %s overlap", raw->name, overlapping->name);
+  return raw->overlapping == NULL ||
+         problem_set(problem, "sections %s and %s overlap", raw->name, raw->overlapping);
 }
 
 bool load_open(struct image *image, const char *path, const struct load_options *options,
@@ -93,17 +92,15 @@ static const char *raw_name(const struct image *image, const struct load_options
 /* Finds the sections of that name. */
 static enum load_kind find_raw(const struct image *image, const char *name, struct loaded *loaded,
                                struct problem *problem) {
-  const struct image_section **others = image_overlaps(image);
   bool ok = true;
   EACH_SECTION(image, section) {
     if (!ok || strcmp(section->name, name) != 0)
       continue;
-    ok = check_raw(section, others[section - image->sections], problem);
+    ok = check_raw(section, problem);
     if (loaded->raw_count++ == 0)
       loaded->raw = section;
     loaded->raw_size += section->header.sh_size;
   }
-  free(others);
   return !ok ? LOAD_BROKEN : loaded->raw_count > 0 ? LOAD_RAW : LOAD_NONE;
 }
 

@@ -173,10 +173,9 @@ static bool find_room(struct plan *plan, struct problem *problem) {
   struct plan_relocations *relocations = &plan->relocations;
   const bool is_rela = relocations->rela != NULL;
   const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
-  const struct image_section *other = table == NULL ? NULL : image_overlapping(image, table);
   uint64_t address, size;
-  if (other != NULL)
-    return problem_set(problem, "sections %s and %s overlap", table->name, other->name);
+  if (table != NULL && table->overlapping != NULL)
+    return problem_set(problem, "sections %s and %s overlap", table->name, table->overlapping);
   if (table == NULL || !is_alone(image, table))
     return true;
   const Elf64_Shdr *header = &table->header;

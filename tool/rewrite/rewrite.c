@@ -237,7 +237,6 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
  * count. */
 static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers, uint8_t *bytes) {
   const struct plan_sections *sections = &plan->sections;
-  const struct image_section **others = image_overlaps(plan->image);
   EACH_SECTION(plan->image, section) {
     Elf64_Shdr *header = &headers[plan_number(plan, section)];
     const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
@@ -245,15 +244,13 @@ static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers,
                           header->sh_info == plan_number(plan, sections->global_roots));
     if ((header->sh_type != SHT_RELA && header->sh_type != SHT_REL &&
          header->sh_type != SHT_CREL) ||
-        !is_ours || (header->sh_flags & SHF_ALLOC) != 0 ||
-        others[section - plan->image->sections] != NULL)
+        !is_ours || (header->sh_flags & SHF_ALLOC) != 0 || section->overlapping != NULL)
       continue;
     memset(bytes + header->sh_offset, 0,
            plan_left(plan, section->header.sh_offset, section->header.sh_size));
     if (header->sh_size > header->sh_entsize)
       header->sh_size = header->sh_entsize;
   }
-  free(others);
 }
 
 /* Copies the ranges that make room for program headers, after all their old places are cleared. */
