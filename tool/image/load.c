@@ -47,19 +47,16 @@ static bool read_ids(struct statepoint_ids *ids, const char *at) {
 bool load_take_statepoints(void *context, const char *value, struct problem *problem) {
   static const char *const rules[] = {"auto", "all", "none"};
   struct load_options *options = context;
-  struct statepoint_ids ids = {0};
-  options->statepoint_ids = NULL;
+  options->ids.count = 0;
   for (unsigned i = 0; i < sizeof rules / sizeof *rules; i++)
     if (strcmp(value, rules[i]) == 0) {
       options->statepoints = i;
       return true;
     }
-  const bool ok = read_ids(&ids, value);
-  free(ids.items);
   options->statepoints = STATEPOINTS_AUTO;
-  options->statepoint_ids = value;
-  return ok || problem_set(problem, "--statepoints is auto, all, none or IDs (7,100-199), not '%s'",
-                           value);
+  return read_ids(&options->ids, value) ||
+         problem_set(problem, "--statepoints is auto, all, none or IDs (7,100-199), not '%s'",
+                     value);
 }
 
 /* Checks that the raw section is something that can be read and replaced. */
@@ -175,6 +172,8 @@ static bool read_records(const struct image *image, const struct load_options *o
   const char *name = loaded->raw->name;
   struct statepoint_signs signs = evidence_signs(evidence);
   signs.rule = options->statepoints;
+  if (options->ids.count > 0) /* they replace the program's */
+    signs.ids = &options->ids;
   unsigned sections = 0;
   EACH_SECTION(image, section) {
     if (strcmp(section->name, name) != 0)
@@ -187,14 +186,6 @@ static bool read_records(const struct image *image, const struct load_options *o
   return true;
 }
 
-/* IDs on the command line replace the program's. */
-static bool take_ids(struct statepoint_ids *ids, const struct load_options *options) {
-  if (options->statepoint_ids == NULL)
-    return true;
-  ids->count = 0;
-  return read_ids(ids, options->statepoint_ids);
-}
-
 /* Functions of elf/ only fail if memory runs out, and that ends the command. */
 static bool load_raw(const struct image *image, const struct load_options *options,
                      struct loaded *loaded, struct problem *problem) {
@@ -204,7 +195,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
     return problem_set(problem, "an object file: link it first");
   table->machine = image->header.e_machine;
   table->code_end = elf_image_code_end(&image->elf_image);
-  bool ok = evidence_find(&evidence, &image->elf_image) && take_ids(&evidence.ids, options) &&
+  bool ok = evidence_find(&evidence, &image->elf_image) &&
             read_records(image, options, &evidence, loaded, problem) &&
             evidence_finish(&evidence, table, &loaded->entries);
   if (ok && !image->is_laid_out)

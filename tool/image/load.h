@@ -13,8 +13,7 @@ struct load_options {
   const char *section;      /* the raw section's name; NULL: RAW_SECTION */
   const char *global_roots; /* the section that lists them; NULL: there are none */
   enum statepoint_rule statepoints;
-  const char
-      *statepoint_ids; /* their IDs, as load_take_statepoints has checked; NULL: the program's */
+  struct statepoint_ids ids; /* theirs; none: the program's */
 };
 
 /* Takes a number, hexadecimal with 0x in front, else decimal, and goes on behind it. */
