@@ -4,7 +4,6 @@
 #include "format/array.h"
 #include "format/search.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,28 +42,25 @@ void names_open(struct names *names, const struct image *image) {
       return;
   }
   array_sort(names->items, names->count, sizeof *names->items, compare_names);
+  const struct name *first = NULL; /* at the address */
   size_t kept = 0;
-  for (size_t i = 0; i < names->count; i++)
-    if (kept == 0 || names->items[kept - 1].address != names->items[i].address)
-      names->items[kept++] = names->items[i];
-    else if (strcmp(names->items[kept - 1].text, names->items[i].text) != 0) {
-      names->items[kept - 1].is_shared = true;
-      ARRAY_ADD(names->others, names->other_count, names->other_capacity, names->items[i]);
-    }
-  names->count = kept;
-  assert(IS_SORTED(names->others, names->other_count, address));
   uint64_t end = 0; /* of the functions up to here */
-  for (size_t i = 0; i < kept; i++) {
-    struct name *name = &names->items[i];
-    assert(i == 0 || name[-1].address < name->address);
-    name->is_function = name->rank < LABELS || name->address < end;
-    end = name->rank < LABELS && name->end > end ? name->end : end;
+  for (size_t i = 0; i < names->count; i++) {
+    struct name name = names->items[i];
+    if (first == NULL || first->address != name.address) {
+      first = &names->items[kept];
+      name.is_function = name.rank < LABELS || name.address < end;
+      end = name.rank < LABELS && name.end > end ? name.end : end;
+    } else if (strcmp(first->text, name.text) == 0) {
+      continue;
+    }
+    names->items[kept++] = name;
   }
+  names->count = kept;
 }
 
 void names_close(struct names *names) {
   free(names->items);
-  free(names->others);
   *names = (struct names){0};
 }
 
@@ -87,12 +83,8 @@ const char *names_find(const struct names *names, uint64_t address) {
 }
 
 const char *names_next(const struct names *names, uint64_t address, size_t *at) {
-  const size_t number = (*at)++;
-  if (number == 0)
-    return names_find(names, address);
-  const size_t n = SEARCH_BELOW(names->others, names->other_count, address, address) + number - 1;
-  return n < names->other_count && names->others[n].address == address ? names->others[n].text
-                                                                       : NULL;
+  const size_t n = SEARCH_BELOW(names->items, names->count, address, address) + (*at)++;
+  return n < names->count && names->items[n].address == address ? names->items[n].text : NULL;
 }
 
 bool names_has_function(const struct names *names, uint64_t address) {
@@ -102,5 +94,5 @@ bool names_has_function(const struct names *names, uint64_t address) {
 
 bool names_is_only(const struct names *names, uint64_t address) {
   const struct name *name = find(names, address);
-  return name != NULL && !name->is_shared;
+  return name != NULL && (name + 1 == names->items + names->count || name[1].address != address);
 }

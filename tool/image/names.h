@@ -9,15 +9,12 @@ struct name {
   uint64_t end;     /* by the symbol's size */
   const char *text; /* in the image */
   int rank;         /* of several names of one function, the name with the lowest rank is taken */
-  bool is_shared;   /* there are other names at this address */
-  bool is_function; /* by the symbol's type, or a label in such a function */
+  bool is_function; /* of an address' first: by the symbol's type, or a label in such a function */
 };
 
 struct names {
-  struct name *items; /* sorted by address, one each; owned */
+  struct name *items; /* sorted by address, then by rank; owned */
   size_t count, capacity;
-  struct name *others; /* the other names of their functions, sorted by address; owned */
-  size_t other_count, other_capacity;
 };
 
 /* Collects the names of all functions. The image must outlive them. */

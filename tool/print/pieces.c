@@ -57,9 +57,6 @@ static void list_names(struct pieces *pieces, const struct names *names) {
   for (size_t i = 0; i < names->count; i++)
     ARRAY_ADD(pieces->names, pieces->name_count, pieces->name_capacity,
               (struct piece_name){names->items[i].text, names->items[i].address});
-  for (size_t i = 0; i < names->other_count; i++)
-    ARRAY_ADD(pieces->names, pieces->name_count, pieces->name_capacity,
-              (struct piece_name){names->others[i].text, names->others[i].address});
   qsort(pieces->names, pieces->name_count, sizeof *pieces->names, compare_names);
 }
 
