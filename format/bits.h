@@ -143,6 +143,21 @@ static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count
   return below + bits_bytes_below(numbers, (unsigned)count, (uint8_t)value);
 }
 
+/* The number of items, of `size` bytes each, whose u32 `at` bytes into it is less than `value`. They
+ * are sorted by that. */
+static inline uint32_t bits_items_below(const uint8_t *items, uint32_t count, size_t size,
+                                        size_t at, uint64_t value) {
+  uint32_t from = 0, to = count;
+  while (from < to) {
+    const uint32_t middle = from + (to - from) / 2;
+    if (bits_load32(items + middle * size + at) < value)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  return from;
+}
+
 /* For qsort: the order of two 64-bit words. */
 static inline int bits_compare_words(const void *a, const void *b) {
   const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -247,15 +247,9 @@ bool packed_stretch(const struct packed_table *table, uint32_t number,
 /* Where exception `index` would be, by bisection; the last one, if all are below. */
 static const uint8_t *exception_of(const struct packed_table *table, uint32_t index) {
   assert(table->exception_count > 0);
-  uint32_t from = 0, to = table->exception_count - 1;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (bits_load32(table->exceptions + (size_t)middle * PACKED_EXCEPTION_SIZE) < index)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return table->exceptions + (size_t)from * PACKED_EXCEPTION_SIZE;
+  const uint32_t place = bits_items_below(table->exceptions, table->exception_count - 1,
+                                          PACKED_EXCEPTION_SIZE, 0, index);
+  return table->exceptions + (size_t)place * PACKED_EXCEPTION_SIZE;
 }
 
 /* Fills in the layout of a record's stretch. */

@@ -87,25 +87,14 @@ bool packed_pairs_next(struct packed_pairs *pairs, struct packed_pair *pair) {
 
 /* A class in its bytes: u16 size, u16 register, u8 kind, 3 bytes of 0, u32 one more than its last
  * location's number, u32 step between values, i64 value of its first location. */
+enum { END_OF_CLASS = 8 };
 static uint32_t class_end(const struct packed_table *table, uint32_t class) {
-  return bits_load32(table->classes + (size_t) class * PACKED_CLASS_SIZE + 8);
-}
-
-/* The number of a location's class; class_count: there is none. */
-static uint32_t class_of(const struct packed_table *table, uint32_t number) {
-  uint32_t from = 0, to = table->class_count;
-  while (from < to) {
-    const uint32_t middle = from + (to - from) / 2;
-    if (class_end(table, middle) <= number)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  return from;
+  return bits_load32(table->classes + (size_t) class * PACKED_CLASS_SIZE + END_OF_CLASS);
 }
 
 struct stackpack_location packed_other_location(const struct packed_table *table, uint32_t number) {
-  const uint32_t class = class_of(table, number);
+  const uint32_t class = bits_items_below(table->classes, table->class_count, PACKED_CLASS_SIZE,
+                                          END_OF_CLASS, (uint64_t)number + 1);
   if (class == table->class_count)
     return (struct stackpack_location){0};
   const uint32_t nth = number - (class == 0 ? 0 : class_end(table, class - 1));
