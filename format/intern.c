@@ -28,11 +28,6 @@ static uint32_t intern_hash(const struct intern *set, const uint64_t *words, uin
   return (uint32_t)checksum64_seeded(words, count * sizeof *words, set->seed);
 }
 
-static bool intern_equal(struct intern_sequence sequence, const uint64_t *words, uint64_t count) {
-  return sequence.count == count &&
-         (count == 0 || memcmp(sequence.words, words, count * sizeof *words) == 0);
-}
-
 /* A slot has the hash, too: so a look-up passes over most other sequences by their slots alone, and
  * the table grows by the slots alone. */
 static uint64_t slot_of(uint32_t hash, uint32_t number) {
@@ -92,7 +87,8 @@ uint32_t intern_add(struct intern *set, const uint64_t *words, uint64_t count) {
   uint32_t place = hash & set->slot_mask;
   for (; set->slots[place] != 0; place = (place + 1) & set->slot_mask) {
     const uint64_t slot = set->slots[place];
-    if (slot_hash(slot) == hash && intern_equal(intern_get(set, slot_number(slot)), words, count))
+    if (slot_hash(slot) == hash &&
+        intern_equal(intern_get(set, slot_number(slot)), (struct intern_sequence){words, count}))
       return slot_number(slot);
   }
   const uint64_t start = set->starts[set->count];

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct intern {
   uint64_t *words;  /* all sequences, one after another */
@@ -26,6 +27,11 @@ struct intern_sequence {
   const uint64_t *words;
   uint64_t count;
 };
+
+static inline bool intern_equal(struct intern_sequence x, struct intern_sequence y) {
+  return x.count == y.count &&
+         (x.count == 0 || memcmp(x.words, y.words, x.count * sizeof *x.words) == 0);
+}
 
 enum { INTERN_FAILED = UINT32_MAX };
 

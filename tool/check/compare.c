@@ -54,11 +54,6 @@ static bool same_locations(const struct comparison *comparison, uint32_t a, uint
                     intern_get(&comparison->b->lists, b), &comparison->lists[a], b, same_location);
 }
 
-static bool same_words(struct intern_sequence x, struct intern_sequence y) {
-  return x.count == y.count &&
-         (x.count == 0 || memcmp(x.words, y.words, x.count * sizeof *x.words) == 0);
-}
-
 static bool same_item(const struct comparison *comparison, uint64_t a, uint64_t b) {
   if (a >> 62 != b >> 62 && (safepoint_item_is_list(a) || safepoint_item_is_list(b)))
     return false;
@@ -76,8 +71,8 @@ static bool same_live(const struct comparison *comparison, uint32_t a, uint32_t 
 static bool same_frame(const struct comparison *comparison, uint32_t a, uint32_t b) {
   if (a == 0 || b == 0)
     return a == b;
-  return same_words(intern_get(&comparison->a->frames, a - 1),
-                    intern_get(&comparison->b->frames, b - 1));
+  return intern_equal(intern_get(&comparison->a->frames, a - 1),
+                      intern_get(&comparison->b->frames, b - 1));
 }
 
 /* The first difference between two records, by its name; NULL: there is none. */
@@ -99,8 +94,8 @@ static const char *record_difference(const struct comparison *comparison, const 
     return "the flags";
   if (!same_locations(comparison, a->deopt, b->deopt))
     return "the deopt state";
-  if (!same_words(intern_get(&comparison->a->lists, a->live_outs),
-                  intern_get(&comparison->b->lists, b->live_outs)))
+  if (!intern_equal(intern_get(&comparison->a->lists, a->live_outs),
+                    intern_get(&comparison->b->lists, b->live_outs)))
     return "the live-outs";
   if (!same_frame(comparison, a->frame, b->frame))
     return "the frame";
