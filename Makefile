@@ -57,7 +57,7 @@ UNWINDER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard runtime/unwind/*.c))
 TOOL := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/*.c))
 ROOMS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tool/ld/%,$(wildcard tool/*/*.c))) $(BUILD)/tool/sizes/report_page.o
 LINKER := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tool/ld/*.c tool/split/*.c elf/machine*.c elf/elf_*.c) \
-  tool/memory.c format/checksum.c format/intern.c format/stackmap_v3.c tool/image/problem.c tool/image/budget.c tool/image/clean.c tool/image/input.c tool/image/crel.c tool/image/start.c)
+  tool/memory.c format/checksum.c format/intern.c format/sources.c format/stackmap_v3.c tool/image/problem.c tool/image/budget.c tool/image/clean.c tool/image/input.c tool/image/crel.c tool/image/start.c)
 SOURCES = $(wildcard format/*.[ch] elf/*.[ch] runtime/*.[ch] runtime/*/*.[ch] tool/*.[ch] tool/*/*.[ch] samples/*/*.[ch] tests/*/*.[ch]) \
   $(wildcard tests/corpus/*.cpp samples/*/*.cpp)
 

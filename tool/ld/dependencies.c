@@ -34,8 +34,8 @@ static void print_list(FILE *stream, const char *list, size_t size, const struct
       return;
     char *after = NULL;
     const size_t number = copy[length] == '/' ? strtoul(copy + length + 1, &after, 10) : 0;
-    if (after != NULL && number < inputs->names.count && *after == '/') {
-      print_folder(stream, inputs->names.items[number]);
+    if (after != NULL && number < inputs->copies.count && *after == '/') {
+      print_folder(stream, sources_name(&inputs->names, (uint32_t)number + 1));
       copy = after + 1;
     } else {
       putc(*copy++, stream);

@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,55 +144,36 @@ static bool loses_maps(const struct split *split, const struct words *words) {
          collects_garbage(words);
 }
 
-/* An input, which may be named again and again. */
-struct known_input {
-  char *path, *copy; /* owned; copy: NULL if it has none */
-};
-
-static int compare_inputs(const void *a, const void *b) {
-  const struct known_input *x = a, *y = b;
-  return strcmp(x->path, y->path);
-}
-
-static void free_input(void *input) {
-  struct known_input *known = input;
-  free(known->path);
-  free(known->copy);
-  free(known);
-}
-
-/* Notes an input, and its copy, which is the word then. */
-static void note_input(struct inputs *inputs, const char *path, const char *word, bool has_copy) {
-  struct known_input *known = calloc(1, sizeof *known);
-  *known = (struct known_input){strdup(path), has_copy ? strdup(word) : NULL};
-  tsearch(known, &inputs->known, compare_inputs);
-}
-
-/* Puts an input's copy into a word. False for an input that isn't known yet. */
-static bool take_known(const struct inputs *inputs, char *path, struct words *words, size_t i) {
-  const struct known_input key = {path, NULL};
-  struct known_input *const *known = tfind(&key, &inputs->known, compare_inputs);
-  if (known == NULL || (*known)->copy == NULL)
-    return known != NULL;
+static void put_word(struct words *words, size_t i, const char *word) {
   free(words->items[i]);
-  words->items[i] = strdup((*known)->copy);
+  words->items[i] = strdup(word);
+}
+
+/* Puts an input's copy into a word, as it may be named again and again. False for an input that isn't
+ * known yet: it gets the next number. */
+static bool take_known(struct inputs *inputs, const char *path, struct words *words, size_t i) {
+  uint32_t number;
+  (void)sources_add_name(&inputs->names, path, &number);
+  assert(number > 0 && number <= inputs->copies.count + 1); /* it is a file's name */
+  if (number > inputs->copies.count)
+    return false;
+  if (*inputs->copies.items[number - 1] != 0)
+    put_word(words, i, inputs->copies.items[number - 1]);
   return true;
 }
 
-/* Writes the split copy of a word's file, the last name, and puts its path into the word. */
+/* Writes the split copy of a word's file, the next one, and puts its path into the word. */
 static bool write_input(struct inputs *inputs, const char *path, const struct split *split,
                         struct words *words, size_t i, struct problem *problem) {
   char copy[2 * PATH_MAX];
-  assert(inputs->names.count > 0);
-  const int folder = snprintf(copy, sizeof copy, "%s/%zu", inputs->folder, inputs->names.count - 1);
+  const int folder = snprintf(copy, sizeof copy, "%s/%zu", inputs->folder, inputs->copies.count);
   assert(0 < folder && (size_t)folder < sizeof copy); /* mkdtemp takes paths up to PATH_MAX */
   bool ok = mkdir(copy, 0700) == 0;
   snprintf(copy + folder, sizeof copy - (size_t)folder, "/%s", basename(path));
   FILE *file = ok ? fopen(copy, "wxe") : NULL;
   ok = file != NULL && fwrite(split->file.bytes, 1, split->file.size, file) == split->file.size;
   ok = (file == NULL || fclose(file) == 0) && ok;
-  free(words->items[i]);
-  words->items[i] = strdup(copy);
+  put_word(words, i, copy);
   return ok || problem_set_errno(problem, "its split copy can't be written");
 }
 
@@ -237,7 +217,6 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
   struct input input;
   struct split split = {0};
   bool ok = input_open(&input, path, &why);
-  words_add(&inputs->names, path);
   if (ok) {
     ok = split_file(&split, path, input.bytes, input.size, &why);
     if (ok && loses_maps(&split, words))
@@ -246,7 +225,7 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
     if (ok && split.file.bytes != NULL)
       ok = (inputs->folder != NULL || make_folder(inputs, &why)) &&
            write_input(inputs, path, &split, words, i, &why);
-    note_input(inputs, path, words->items[i], split.file.bytes != NULL);
+    words_add(&inputs->copies, split.file.bytes != NULL ? words->items[i] : "");
     input_close(&input);
   }
   free(split.file.bytes);
@@ -377,12 +356,10 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (path == NULL && collects)
       ok = check_own(&search, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
-    if (path != NULL && !take_known(inputs, path, words, i)) {
-      if (is_input(path))
-        ok = split_input(inputs, path, words, i, problem);
-      else if (collects)
-        ok = check_script(&search, path, place.is_static, 0, problem);
-    }
+    if (path != NULL && is_input(path))
+      ok = take_known(inputs, path, words, i) || split_input(inputs, path, words, i, problem);
+    else if (path != NULL && collects)
+      ok = check_script(&search, path, place.is_static, 0, problem);
     free(path);
   }
   words_close(&search.folders);
@@ -393,6 +370,6 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
 void inputs_remove(struct inputs *inputs) {
   remove_folder();
   inputs->folder = NULL;
-  words_close(&inputs->names);
-  tdestroy(inputs->known, free_input);
+  sources_free(&inputs->names);
+  words_close(&inputs->copies);
 }

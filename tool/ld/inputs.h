@@ -2,13 +2,14 @@
 #ifndef STACKPACK_LD_INPUTS_H
 #define STACKPACK_LD_INPUTS_H
 
+#include "format/sources.h"
 #include "tool/image/problem.h"
 #include "tool/ld/words.h"
 
 struct inputs {
-  char *folder;       /* of the split files; NULL: there is none */
-  struct words names; /* of the inputs: the copy of names.items[n] is in the folder n there */
-  void *known;        /* tree of the inputs by name; owned */
+  char *folder;         /* of the split files; NULL: there is none */
+  struct sources names; /* of the inputs, by number from 1 on */
+  struct words copies;  /* of each the path of its copy, in the folder number - 1; "": none */
 };
 
 /* Finds the objects and archives with stack maps among a linker's words, splits them into files of
