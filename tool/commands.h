@@ -32,6 +32,8 @@ struct command_option {
   const char **text;
   const char *words; /* the value is one of these: "text|json", */
   unsigned *word;    /* and this gets its number */
+  int64_t *number;   /* the value is a number up to this: */
+  uint32_t most;
   bool (*take)(void *context, const char *value, struct problem *problem);
   void *context;
 };

@@ -237,8 +237,7 @@ struct dump_options {
   struct selection selection;
   struct source_options source;
   enum style_use style;
-  unsigned width; /* if has_width */
-  bool has_width;
+  int64_t width; /* below 0: the terminal's */
   enum output_format format;
 };
 
@@ -287,7 +286,7 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
   dump->table = table;
   dump->pieces = &opened->pieces;
   dump->text = (struct record_text){program->image.machine, style_wanted(options->style)};
-  dump->width = options->has_width ? options->width : style_columns();
+  dump->width = options->width >= 0 ? (unsigned)options->width : style_columns();
   dump->address_width = address_width(table);
   dump->is_selected = calloc((size_t)table->record_count + 1, sizeof *dump->is_selected);
   names_open(&dump->names, &program->image);
@@ -296,16 +295,7 @@ static bool dump_program(struct dump *dump, const struct dump_options *options,
          print_records(dump, options, opened, problem);
 }
 
-static bool take_width(void *context, const char *text, struct problem *problem) {
-  struct dump_options *options = context;
-  uint64_t width;
-  options->has_width = address_parse(text, &width) && width <= UINT16_MAX;
-  options->width = (unsigned)width;
-  return options->has_width ||
-         problem_set(problem, "--width is a number up to %d, not '%s'", UINT16_MAX, text);
-}
-
-static struct dump_options given;
+static struct dump_options given = {.width = -1};
 
 static int dump_file(char **arguments, int count, struct problem *problem) {
   struct opened opened;
@@ -327,7 +317,7 @@ static const struct command_option own[] = {
     {"format", .words = "text|json", .word = &given.format},
     {"function", .take = selection_add_function, .context = &given.selection},
     {"address", .take = selection_add_address, .context = &given.selection},
-    {"width", .take = take_width, .context = &given},
+    {"width", .number = &given.width, .most = UINT16_MAX},
     {"color", .words = STYLE_WORDS, .word = &given.style},
     SOURCE_OPTIONS(&given.source),
     LOAD_OPTIONS(&given.load),

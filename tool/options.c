@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,14 +108,26 @@ static bool take_word(const struct command_option *option, const char *value,
   }
 }
 
+static bool take_number(const struct command_option *option, const char *value,
+                        struct problem *problem) {
+  const char *at = value;
+  uint64_t number;
+  const bool ok = load_take_number(&at, &number) && *at == 0 && number <= option->most;
+  *option->number = (int64_t)number;
+  return ok || problem_set(problem, "--%s is a number up to %" PRIu32 ", not '%s'", option->name,
+                           option->most, value);
+}
+
 static bool take(const struct command_option *option, const char *value, struct problem *problem) {
   assert((option->flag != NULL) + (option->text != NULL) + (option->words != NULL) +
-             (option->take != NULL) ==
+             (option->take != NULL) + (option->number != NULL) ==
          1);
   if (value != NULL && *value == 0)
     return problem_set(problem, "--%s has an empty value", option->name);
   if (option->words != NULL)
     return take_word(option, value, problem);
+  if (option->number != NULL)
+    return take_number(option, value, problem);
   if (option->take != NULL)
     return option->take(option->context, value, problem);
   if (option->flag != NULL)

@@ -29,8 +29,8 @@ struct stats_options {
   enum output_format format;
   const char *before; /* NULL: there is none */
   double max_growth;  /* in percent; below 0: any */
-  uint32_t top;       /* UINT32_MAX: all */
-  bool has_top, nested;
+  int64_t top;        /* UINT32_MAX: all; below 0: the format's */
+  bool nested;
 };
 
 /* Prints an object, and gives it back. A full standard output is reported at the end. */
@@ -42,11 +42,11 @@ static void print_json(json_t *object) {
 
 static void tell_one(const struct stats_options *options, const struct survey *survey) {
   if (options->format == FORMAT_JSON)
-    print_json(stats_json(survey, options->top));
+    print_json(stats_json(survey, (uint32_t)options->top));
   else if (options->format == FORMAT_CSV)
-    stats_csv(survey, options->top);
+    stats_csv(survey, (uint32_t)options->top);
   else
-    stats_text(survey, options->top, options->nested);
+    stats_text(survey, (uint32_t)options->top, options->nested);
 }
 
 /* Several files: in text, a row each and the sum of all; in JSON, an array; in CSV, all rows. */
@@ -88,11 +88,11 @@ static int tell_growth(const struct stats_options *options, const struct survey 
   growth_open(&growth, before, after);
   const bool exceeds = options->max_growth >= 0 && growth.percent > options->max_growth;
   if (options->format == FORMAT_JSON)
-    print_json(stats_json_growth(before, after, &growth, options->top));
+    print_json(stats_json_growth(before, after, &growth, (uint32_t)options->top));
   else if (options->format == FORMAT_CSV)
-    stats_csv_growth(&growth, options->top);
+    stats_csv_growth(&growth, (uint32_t)options->top);
   else
-    stats_text_growth(before, after, &growth, options->top);
+    stats_text_growth(before, after, &growth, (uint32_t)options->top);
   if (exceeds && options->format == FORMAT_TEXT)
     printf("\n  grown by %.2f %%, more than %g %%\n", growth.percent, options->max_growth);
   growth_close(&growth);
@@ -120,17 +120,7 @@ static bool take_percent(void *percent, const char *text, struct problem *proble
          problem_set(problem, "--max-growth takes a percentage, not '%s'", text);
 }
 
-static bool take_top(void *context, const char *text, struct problem *problem) {
-  struct stats_options *options = context;
-  char *end;
-  const unsigned long long value = strtoull(text, &end, 10);
-  options->top = (uint32_t)value;
-  options->has_top = true;
-  return (*text >= '0' && *text <= '9' && *end == 0 && value <= UINT32_MAX) ||
-         problem_set(problem, "--top is a number up to %u, not '%s'", UINT32_MAX, text);
-}
-
-static struct stats_options given = {.max_growth = -1};
+static struct stats_options given = {.max_growth = -1, .top = -1};
 
 static int stats(char **files, int count, struct problem *problem) {
   (void)problem; /* each file's is printed at once */
@@ -138,7 +128,7 @@ static int stats(char **files, int count, struct problem *problem) {
     return usage_error("stats", "--before goes with one file");
   if (given.max_growth >= 0 && given.before == NULL)
     return usage_error("stats", "--max-growth goes with --before");
-  if (!given.has_top)
+  if (given.top < 0)
     given.top = given.format == FORMAT_TEXT ? 10 : UINT32_MAX;
   given.survey.argument_count = optind - 1;
   given.survey.arguments = files - given.survey.argument_count;
@@ -148,7 +138,7 @@ static int stats(char **files, int count, struct problem *problem) {
 static const struct command_option own[] = {
     {"before", .text = &given.before},
     {"max-growth", .take = take_percent, .context = &given.max_growth},
-    {"top", .take = take_top, .context = &given},
+    {"top", .number = &given.top, .most = UINT32_MAX},
     {"filter", .text = &given.survey.filter},
     {"sort", .words = "packed|raw|records|name", .word = &given.survey.order},
     {"nested", .flag = &given.nested},
