@@ -232,7 +232,6 @@ static bool refuse_raw_readers(struct packing *packing, struct problem *problem)
  * section, as in tiny programs. Then it is encoded again for the plan's address. */
 static bool encode_table(struct packing *packing, struct problem *problem) {
   const struct loaded *loaded = &packing->loaded;
-  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr, encoded_for;
   assert(loaded->kind == LOAD_RAW && loaded->raw_count == 1 && packing->table == NULL);
   begin_step(packing, "packing");
@@ -246,7 +245,7 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
       packing->table = NULL;
       return problem_set(problem, "%s", error);
     }
-    if (!plan_make(&packing->plan, packing->image, sections, packing->table_size, problem))
+    if (!plan_make(&packing->plan, packing->image, loaded, packing->table_size, problem))
       return false;
     address = packing->plan.note_address;
   } while (address != encoded_for);

@@ -23,7 +23,6 @@ static void expect_problem(const struct problem *problem) {
 /* Encodes for the table's future address, as pack.c does. */
 static bool encode(const struct image *image, const struct loaded *loaded, uint8_t **bytes,
                    size_t *size, struct plan *plan, struct problem *problem) {
-  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   uint64_t address = loaded->raw->header.sh_addr;
   for (unsigned tries = 0; tries < 8; tries++) {
     const uint64_t encoded_for = address;
@@ -31,7 +30,7 @@ static bool encode(const struct image *image, const struct loaded *loaded, uint8
         packed_write(&loaded->table, address + PACKED_NOTE_SIZE, compress_block, bytes, size);
     if (error != NULL)
       return problem_set(problem, "%s", error);
-    if (plan_make(plan, image, sections, *size, problem))
+    if (plan_make(plan, image, loaded, *size, problem))
       address = plan->note_address;
     if (problem->text[0] == 0 && address == encoded_for)
       return true;

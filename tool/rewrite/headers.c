@@ -90,7 +90,7 @@ static uint8_t *put_segment(const struct plan *plan, uint8_t *at, Elf64_Phdr seg
 /* The segment in which the table gets one of its own: what is before the table, if that is
  * something, and the table. */
 static uint8_t *put_apart(const struct plan *plan, uint8_t *at, Elf64_Phdr segment) {
-  const uint64_t into = plan->sections.raw->header.sh_offset - plan->home->p_offset;
+  const uint64_t into = plan->raw->header.sh_offset - plan->home->p_offset;
   if (plan->shift > 0) {
     Elf64_Phdr before = segment;
     before.p_filesz = before.p_memsz = into;
@@ -187,9 +187,9 @@ Elf64_Shdr *plan_section_headers(const struct plan *plan) {
   EACH_SECTION(image, section)
     headers[plan_number(plan, section)] = moved_section(plan, section);
   Elf64_Shdr *names = &headers[image->section_names];
-  Elf64_Shdr *table = &headers[plan_number(plan, plan->sections.raw)];
+  Elf64_Shdr *table = &headers[plan_number(plan, plan->raw)];
   Elf64_Shdr *note = &headers[image->section_count];
-  uint32_t name = plan->sections.raw->header.sh_name;
+  uint32_t name = plan->raw->header.sh_name;
   if (plan->names_at != 0) {
     name = (uint32_t)names->sh_size;
     names->sh_offset = plan->names_at;
@@ -234,7 +234,7 @@ void write_tail(const struct plan *plan, const Elf64_Shdr *headers, uint8_t *byt
   if (plan->names_at != 0)
     memcpy(bytes + plan->names_at + names->sh_size, plan_section_names, sizeof plan_section_names);
   else
-    memcpy(bytes + plan_new_offset(plan, names->sh_offset) + plan->sections.raw->header.sh_name,
+    memcpy(bytes + plan_new_offset(plan, names->sh_offset) + plan->raw->header.sh_name,
            plan_section_names, PLAN_NOTE_NAME_SIZE);
   memcpy(bytes + plan->headers_at, headers, plan->section_count * sizeof *headers);
 }

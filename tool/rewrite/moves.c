@@ -145,7 +145,7 @@ static bool is_movable(const struct image_section *named, const Elf64_Phdr *inte
  * the bytes before it free. (GNU ld, since 2.43, moves the note of properties alone.) */
 static bool set_immovable(const struct plan *plan, const char *name, struct problem *problem) {
   enum { ROUND = 256 };
-  const struct image_section *first = plan->sections.raw;
+  const struct image_section *first = plan->raw;
   EACH_SECTION(plan->image, section)
     if ((section->header.sh_flags & SHF_ALLOC) != 0 &&
         section->header.sh_addr < first->header.sh_addr &&

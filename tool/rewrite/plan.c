@@ -46,11 +46,11 @@ enum {
 };
 
 bool plan_fits_in_place(const struct plan *plan) {
-  return plan->packed_size <= plan->sections.raw->header.sh_size;
+  return plan->packed_size <= plan->raw->header.sh_size;
 }
 
 static void find_segments(struct plan *plan) {
-  plan->home = image_segment_of(plan->image, &plan->sections.raw->header);
+  plan->home = image_segment_of(plan->image, &plan->raw->header);
   plan->first = plan->last = plan->home;
   plan->alignment = plan->home->p_align;
   EACH_SEGMENT(plan->image, segment) {
@@ -112,7 +112,7 @@ static uint64_t usual_lead(const struct plan *plan) {
 }
 
 static void find_rooms(const struct plan *plan, struct plan_room rooms[ROOM_COUNT]) {
-  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  const Elf64_Shdr *raw = &plan->raw->header;
   const uint64_t start = plan_new_headers_end(plan), raw_end = raw->sh_offset + raw->sh_size;
   const bool in_place = plan_fits_in_place(plan);
   rooms[ROOM_NEAR] = (struct plan_room){start, start + plan->spare, plan->first};
@@ -234,7 +234,7 @@ static size_t take_back(struct plan *plan) {
  * it. */
 static void set_apart(struct plan *plan) {
   const Elf64_Phdr *home = plan->home;
-  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  const Elf64_Shdr *raw = &plan->raw->header;
   const struct plan_cut *cut = plan_next_cut(plan, home, 0);
   plan->shift = has_section(plan, home, home->p_offset, raw->sh_offset) ? home->p_align : 0;
   plan->apart = cut != NULL && cut->end == raw->sh_offset + raw->sh_size &&
@@ -246,7 +246,7 @@ static void set_apart(struct plan *plan) {
 /* Whether a table in the raw section's place could be written to, and needn't. */
 static bool is_writable(const struct plan *plan) {
   EACH_SEGMENT(plan->image, segment)
-    if (segment->p_type == PT_GNU_RELRO && overlaps_segment(segment, &plan->sections.raw->header))
+    if (segment->p_type == PT_GNU_RELRO && overlaps_segment(segment, &plan->raw->header))
       return false;
   return (plan->home->p_flags & (PF_W | PF_X)) == PF_W && plan->home != plan->first;
 }
@@ -273,7 +273,7 @@ static void plan_head(struct plan *plan) {
  * segment is the last in the file, and the highest in memory. */
 static void finish_places(struct plan *plan) {
   const Elf64_Phdr *last = plan->last;
-  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  const Elf64_Shdr *raw = &plan->raw->header;
   plan->contents_end = plan_new_offset(plan, plan->old_contents_end);
   plan->extra_offset = plan_new_offset(plan, plan->extra_place);
   plan->extra_address =
@@ -301,7 +301,7 @@ static void finish_places(struct plan *plan) {
  * alone. */
 static bool name_is_free(const struct plan *plan) {
   const struct image *image = plan->image;
-  const struct image_section *raw = plan->sections.raw;
+  const struct image_section *raw = plan->raw;
   if (plan->head_end > plan->head_start || raw->part_of != 0 ||
       strlen(raw->name) + 1 != PLAN_NOTE_NAME_SIZE)
     return false;
@@ -380,10 +380,12 @@ static bool search(struct plan *plan, bool apart, struct problem *problem) {
   return problem_set(problem, "no room for more program headers");
 }
 
-bool plan_make(struct plan *plan, const struct image *image, struct plan_sections sections,
+bool plan_make(struct plan *plan, const struct image *image, const struct loaded *loaded,
                size_t table_size, struct problem *problem) {
-  *plan = (struct plan){
-      .image = image, .sections = sections, .packed_size = PACKED_NOTE_SIZE + table_size};
+  *plan = (struct plan){.image = image,
+                        .raw = loaded->raw,
+                        .global_roots = loaded->global_roots,
+                        .packed_size = PACKED_NOTE_SIZE + table_size};
   find_segments(plan);
   find_end(plan);
   if (plan->first->p_offset != 0)

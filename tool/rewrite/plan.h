@@ -2,7 +2,7 @@
 #ifndef STACKPACK_REWRITE_PLAN_H
 #define STACKPACK_REWRITE_PLAN_H
 
-#include "tool/image/image.h"
+#include "tool/image/load.h"
 
 #include <assert.h>
 
@@ -10,12 +10,6 @@ static inline uint64_t round_up(uint64_t n, uint64_t step) {
   assert(step > 0);
   return (n + step - 1) / step * step;
 }
-
-/* The sections whose place the table takes. */
-struct plan_sections {
-  const struct image_section *raw;
-  const struct image_section *global_roots; /* cleared, with its relocations; NULL: none */
-};
 
 /* A range of the old file that gets another address: it is in the place of new program headers. */
 struct plan_move {
@@ -62,7 +56,8 @@ enum {
 
 struct plan {
   const struct image *image;
-  struct plan_sections sections;
+  /* The sections whose place the table takes; the roots are cleared, with their relocations; or NULL */
+  const struct image_section *raw, *global_roots;
   const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
   const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
   uint64_t alignment;                  /* the largest of PT_LOADs: the file is loaded by it */
@@ -95,7 +90,7 @@ struct plan {
 
 /* Makes the plan for a table of that size. The image must be one that rewrite_check takes. False if
  * there is no room. */
-bool plan_make(struct plan *plan, const struct image *image, struct plan_sections sections,
+bool plan_make(struct plan *plan, const struct image *image, const struct loaded *loaded,
                size_t table_size, struct problem *problem);
 
 /* The number of a section. */

@@ -22,7 +22,7 @@
 
 /* Whether an address is in the raw section, or in the array of global roots. */
 static bool is_freed(const struct plan *plan, uint64_t address) {
-  const struct image_section *raw = plan->sections.raw, *roots = plan->sections.global_roots;
+  const struct image_section *raw = plan->raw, *roots = plan->global_roots;
   return address - raw->header.sh_addr < raw->header.sh_size ||
          (roots != NULL && address - roots->header.sh_addr < roots->header.sh_size);
 }

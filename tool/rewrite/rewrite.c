@@ -147,7 +147,7 @@ static bool move_symbol(const struct plan *plan, Elf64_Sym *symbol) {
   if (number == SHN_UNDEF || number >= image->section_count ||
       !image_symbol_is_in(image, symbol, number))
     return is_renumbered;
-  if (number == plan_number(plan, plan->sections.raw)) {
+  if (number == plan_number(plan, plan->raw)) {
     symbol->st_value = plan->note_address + PACKED_NOTE_SIZE;
     symbol->st_size = 0;
     return true;
@@ -213,7 +213,7 @@ static void move_contents(const struct plan *plan, uint8_t *bytes, uint64_t kept
 
 /* Writes the note and the table, and zeros over the rest of the raw section. */
 static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *bytes) {
-  const Elf64_Shdr *raw = &plan->sections.raw->header;
+  const Elf64_Shdr *raw = &plan->raw->header;
   const uint64_t start = plan_new_offset(plan, raw->sh_offset);
   assert(plan->note_offset + plan->packed_size <= plan->headers_at);
   assert((plan->note_address - plan->note_offset) % PAGE_SIZE_MIN == 0);
@@ -225,7 +225,7 @@ static void write_table(const struct plan *plan, const uint8_t *table, uint8_t *
 /* The array of global roots is in the table now. Without its relocations it would be wrong in a
  * position-independent file; so it is zeros in all files. */
 static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
-  const struct image_section *roots = plan->sections.global_roots;
+  const struct image_section *roots = plan->global_roots;
   assert(roots == NULL || plan_left(plan, roots->header.sh_offset, roots->header.sh_size) ==
                               roots->header.sh_size); /* no cut is in it */
   if (roots != NULL)
@@ -236,12 +236,11 @@ static void clear_global_roots(const struct plan *plan, uint8_t *bytes) {
  * all machines. (eu-strip calls a file with an empty table ill-formed.) In CREL, a 0 is the
  * count. */
 static void clear_relocations_left(const struct plan *plan, Elf64_Shdr *headers, uint8_t *bytes) {
-  const struct plan_sections *sections = &plan->sections;
   EACH_SECTION(plan->image, section) {
     Elf64_Shdr *header = &headers[plan_number(plan, section)];
-    const bool is_ours = header->sh_info == plan_number(plan, sections->raw) ||
-                         (sections->global_roots != NULL &&
-                          header->sh_info == plan_number(plan, sections->global_roots));
+    const bool is_ours =
+        header->sh_info == plan_number(plan, plan->raw) ||
+        (plan->global_roots != NULL && header->sh_info == plan_number(plan, plan->global_roots));
     if ((header->sh_type != SHT_RELA && header->sh_type != SHT_REL &&
          header->sh_type != SHT_CREL) ||
         !is_ours || (header->sh_flags & SHF_ALLOC) != 0 || section->overlapping != NULL)

@@ -226,12 +226,11 @@ struct survey_row survey_rest_row(const struct survey *survey) {
 /* The size of the packed file. */
 static void find_file_size(struct survey *survey, size_t table_size) {
   const struct loaded *loaded = &survey->opened.program.loaded;
-  const struct plan_sections sections = {loaded->raw, loaded->global_roots};
   struct problem ignored = {0};
   struct plan plan;
   if (survey->opened.objects == NULL &&
       rewrite_check(&survey->opened.program.image, loaded, &ignored) &&
-      plan_make(&plan, &survey->opened.program.image, sections, table_size, &ignored))
+      plan_make(&plan, &survey->opened.program.image, loaded, table_size, &ignored))
     survey->packed_file_size = plan.file_size;
 }
 
