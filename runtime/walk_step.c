@@ -18,23 +18,28 @@
 
 enum { WORD = sizeof(uintptr_t) };
 
-/* Checks the step that has been made. */
-static enum stackpack_walk_answer check_progress(const struct stackpack_context *context,
-                                                 uintptr_t stack_pointer) {
-  return context->stack_pointer > stack_pointer ? STACKPACK_WALK_NATIVE
-                                                : STACKPACK_WALK_NO_PROGRESS;
-}
-
 /* ---- By unwinding ---- */
+
+/* Checks the step that has been made. Where a call leaves the return address in a register, a function
+ * that was interrupted may have no frame. */
+static enum stackpack_walk_answer check_progress(const struct stackpack_context *context,
+                                                 uintptr_t stack_pointer, bool was_exact) {
+  const bool can_stay = was_exact && context->is_exact == 0;
+  return context->stack_pointer > stack_pointer ||
+                 (context->stack_pointer == stack_pointer && can_stay)
+             ? STACKPACK_WALK_NATIVE
+             : STACKPACK_WALK_NO_PROGRESS;
+}
 
 enum stackpack_walk_answer walk_step_by_unwinding(struct stackpack_walk *walk) {
   const struct stackpack_walker *walker = walk->private_.walker;
   const uintptr_t stack_pointer = walk->context.stack_pointer;
+  const bool was_exact = walk->context.is_exact != 0;
   if (walker->unwind == NULL)
     return STACKPACK_WALK_NOT_UNWOUND;
   switch (walker->unwind(walker->unwinder, walk->private_.stack, &walk->context)) {
   case STACKPACK_UNWOUND:
-    return check_progress(&walk->context, stack_pointer);
+    return check_progress(&walk->context, stack_pointer, was_exact);
   case STACKPACK_OUTERMOST:
     return STACKPACK_WALK_END;
   case STACKPACK_NOT_UNWOUND:

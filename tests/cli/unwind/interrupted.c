@@ -115,6 +115,13 @@ __asm__(".text\n"
 #endif
 
 static struct stackpack_unwinder unwinder;
+static struct stackpack_process process;
+static struct stackpack_module modules[8];
+static const struct stackpack_walker walker = {.process = &process,
+                                               .managed = STACKPACK_BY_UNWINDING,
+                                               .native = STACKPACK_BY_UNWINDING,
+                                               .unwind = stackpack_unwinder_step,
+                                               .unwinder = &unwinder};
 static struct stackpack_stack stack;
 static uintptr_t expected[PRESERVED];
 static volatile sig_atomic_t working;
@@ -140,31 +147,34 @@ static const char *check_registers(const struct stackpack_context *context) {
 }
 
 /* NULL, or the fault. With `tell`, the frames are printed. */
-static const char *unwind(struct stackpack_context context, bool tell) {
-  enum stackpack_unwound result = STACKPACK_UNWOUND;
-  while (result == STACKPACK_UNWOUND && context.stack_pointer <= anchor_stack_pointer) {
+static const char *unwind(const struct stackpack_context *context, bool tell) {
+  struct stackpack_walk walk;
+  enum stackpack_walk_answer answer;
+  stackpack_walk_start(&walk, &walker, stack, context);
+  while (stackpack_walk_is_frame(answer = stackpack_walk_next(&walk)) &&
+         walk.context.stack_pointer <= anchor_stack_pointer) {
     if (tell)
-      fprintf(stderr, "  at %#lx, stack pointer %#lx\n", (long)context.pc,
-              (long)context.stack_pointer);
-    else if (context.stack_pointer == anchor_stack_pointer && context.pc == (uintptr_t)anchor)
-      return check_registers(&context);
+      fprintf(stderr, "  at %#lx, stack pointer %#lx\n", (long)walk.context.pc,
+              (long)walk.context.stack_pointer);
+    else if (walk.context.stack_pointer == anchor_stack_pointer &&
+             walk.context.pc == (uintptr_t)anchor)
+      return check_registers(&walk.context);
     frames++;
-    result = stackpack_unwinder_step(&unwinder, stack, &context);
   }
-  return result == STACKPACK_UNWOUND ? "it missed the anchor"
-         : result == STACKPACK_OUTERMOST
-             ? "the outermost frame"
-             : stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder));
+  return stackpack_walk_is_frame(answer) ? "it missed the anchor"
+         : answer == STACKPACK_WALK_NOT_UNWOUND
+             ? stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder))
+             : stackpack_walk_text(answer);
 }
 
 static void unwind_from(struct stackpack_context *context, void *closure) {
   const uintptr_t pc = *(const uintptr_t *)closure;
-  const char *what = unwind(*context, false);
+  const char *what = unwind(context, false);
   if (what == NULL)
     return;
   wrong++;
   fprintf(stderr, "from %#lx: %s\n", (long)pc, what);
-  unwind(*context, true);
+  unwind(context, true);
 }
 
 /* Once: the next time is when the handler is done, so that the work goes on in between. */
@@ -268,6 +278,7 @@ int main(int argc, char **argv) {
   const unsigned long enough = strtoul(argv[1], NULL, 10);
   plt = strtoul(argv[2], NULL, 16);
   plt_size = strtoul(argv[3], NULL, 16);
+  (void)stackpack_process_open(&process, modules, 8); /* no module has stack maps */
   find_stack();
   if (!resolver_is_passed()) {
     fprintf(stderr, "at the dynamic linker's first instruction: %s\n",
@@ -288,8 +299,8 @@ int main(int argc, char **argv) {
       wrong++;
     }
   }
-  printf("signals %lu\nin_stubs %lu\nframes %lu\ndoubled %lu\nwrong %lu\n", signals, in_stubs, frames,
-         doubled, wrong);
+  printf("signals %lu\nin_stubs %lu\nframes %lu\ndoubled %lu\nwrong %lu\n", signals, in_stubs,
+         frames, doubled, wrong);
   stackpack_unwinder_close(&unwinder);
   return wrong != 0;
 }
