@@ -28,8 +28,8 @@
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
  * - Shortly before a throw goes on at its handler, libgcc puts the handler's registers in the place
- *   of its caller's. A thread that may have been stopped there gives STACKPACK_NOT_UNWOUND: let it
- *   go on, and stop it again.
+ *   of its caller's. A thread that may have been stopped there gives STACKPACK_NOT_UNWOUND, as at the
+ *   end of glibc's longjmp, setcontext and swapcontext: let it go on, and stop it again.
  * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and
  *   code that is readable by the kernel's answer.
  * - It is safe in a signal handler, except one that interrupts another step of the same unwinder.

@@ -40,3 +40,14 @@ bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at) 
   }
   return false;
 }
+
+bool machine_is_behind(const struct machine_code *code, uintptr_t start, uintptr_t pc) {
+  enum { FUNCTION_MAX = 1024 }; /* swapcontext is shorter */
+  const size_t size = size_of(code, MACHINE_CODE_MAX);
+  if (size == 0 || pc - start < size || pc - start > FUNCTION_MAX ||
+      !machine_can_read(start, pc - start))
+    return false;
+  while (start <= pc - size && !is_code(code, start))
+    start++;
+  return start <= pc - size;
+}

@@ -35,11 +35,15 @@ struct unwinder_machine {
   uint16_t ucontext, registers, registers_end;
 
   /* See stub.c: the first one that matches counts. In `linker`, the rules leave out the words that
-   * have been pushed before. In `switches`, they are those of another stack. */
+   * have been pushed before; in `jumps`, that the return address is in a register. */
   struct machine_stubs {
     const struct machine_code *stubs;
     unsigned count;
-  } stubs, linker, switches;
+  } stubs, linker, jumps;
+
+  /* In glibc's swapcontext: from there on, it loads the registers of another stack.
+   * (sysdeps/unix/sysv/linux, swapcontext.S) */
+  struct machine_code switches;
 };
 extern const struct unwinder_machine unwinder_machine;
 
@@ -48,6 +52,9 @@ bool machine_can_read(uintptr_t start, size_t size);
 
 /* code.c: whether pc is the address of the instruction number *at of such code. */
 bool machine_is_at(const struct machine_code *code, uintptr_t pc, unsigned *at);
+
+/* code.c: whether such code is in a function from its start on, before pc. */
+bool machine_is_behind(const struct machine_code *code, uintptr_t start, uintptr_t pc);
 
 /* The machines' assembly of stackpack_unwinder_call puts a context on the stack, and beside it the
  * registers that a call preserves, one word each. The context has their addresses. They are loaded

@@ -44,6 +44,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers_end =
         offsetof(ucontext_t, uc_mcontext.__gregs) + sizeof((ucontext_t){0}.uc_mcontext.__gregs),
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
+    .switches = {{{0x0b82b083, WHOLE}}}, /* ld ra, 184(t0) */
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

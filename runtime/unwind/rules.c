@@ -84,8 +84,10 @@ const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct t
     return NULL;
   rules->returns_from_signal = signal_returns_at(target->context->pc);
   rules->has_saves = wants_saves;
-  if (wants_saves)
-    saves_find(&entry, target->pc, &rules->row, rules->saves);
+  if (wants_saves && !saves_find(&entry, target->pc, &rules->row, rules->saves)) {
+    target->reason = STACKPACK_UNWINDER_BAD_TABLE;
+    return NULL;
+  }
   rules->pc = target->pc;
   return rules;
 }

@@ -18,6 +18,9 @@
  *     very end.
  *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
  *     the caller's value again, up to `pop %r13`, the last instruction but one.
+ *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory that has
+ *     the registers, and no stack pointer. swapcontext's rules are a frame's to its very end. There the
+ *     step fails.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -36,6 +39,7 @@ struct search {
   uintptr_t pc;                  /* where the signal came, */
   const struct frame_rules *now; /* and the row that holds there */
   struct save *saves;
+  bool has_other_place; /* a register's, and it isn't below the CFA: so no frame has it */
 };
 
 static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
@@ -58,15 +62,16 @@ static bool is_above(const struct search *search, const struct frame_rules *row,
          has_cfa_by(search->now, STACKPACK_STACK_POINTER);
 }
 
-static void look_at_place(const struct search *search, const struct frame_rules *row, unsigned reg,
+static void look_at_place(struct search *search, const struct frame_rules *row, unsigned reg,
                           struct code_range range, struct save *save) {
+  search->has_other_place |= row->values[reg] >= 0;
   save->is_above |= is_above(search, row, reg, range);
   save->is_unclear |= range.start == search->entry->function.start &&
                       has_cfa_by(row, STACKPACK_STACK_POINTER) && !is_in_frame(row, reg);
 }
 
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
-  const struct search *search = context;
+  struct search *search = context;
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
@@ -85,12 +90,15 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return true;
 }
 
-void saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
+bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]) {
-  struct search search = {entry, pc, now, saves};
+  struct search search = {entry, pc, now, saves, false};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
+  return !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
+         (!search.has_other_place || has_cfa_by(now, STACKPACK_STACK_POINTER) ||
+          has_cfa_by(now, STACKPACK_FRAME_POINTER));
 }
 
 /* ---- The registers' places ---- */

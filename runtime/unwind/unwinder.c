@@ -271,7 +271,7 @@ static enum stackpack_unwound step(struct unwinder_overlay *unwinder, struct tar
                                    struct stackpack_context *caller) {
   if (stub_caller(&unwinder_machine.linker, target, caller))
     return STACKPACK_UNWOUND;
-  if (stub_is_at(&unwinder_machine.switches, target->context))
+  if (stub_is_at(&unwinder_machine.jumps, target->context))
     return not_unwound(unwinder, STACKPACK_UNWINDER_BAD_TABLE);
   const struct rules *rules = rules_find(unwinder, target);
   if (rules == NULL)

@@ -45,28 +45,8 @@ static const struct machine_code returns[] = {
 #define LFENCE 0xe8ae0f, 0xffffff, 3
 #define JUMP_BY_REGISTER 0xe0ff, 0xf8ff, 2
 
-/* The end of glibc's swapcontext: the stack pointer is the other context's already, and its rules take
- * the word there for the return address, which is yet to be pushed.
- * (sysdeps/unix/sysv/linux/x86_64/swapcontext.S) */
-#define LOAD_RBX 0x809a8b48, 0xffffffffffffff, 7 /* mov 0x80(%rdx), %rbx */
-#define LOAD_RBP 0x786a8b48, 0xffffffff, 4
-#define LOAD_R12 0x48628b4c, 0xffffffff, 4
-#define LOAD_R13 0x506a8b4c, 0xffffffff, 4
-#define LOAD_R14 0x58728b4c, 0xffffffff, 4
-#define LOAD_R15 0x607a8b4c, 0xffffffff, 4
-#define LOAD_RCX 0xa88a8b48, 0xffffffffffffff, 7 /* mov 0xa8(%rdx), %rcx */
-#define PUSH_RCX 0x51, 0xff, 1
-
-static const struct machine_code switches[] = {
+static const struct machine_code jumps[] = {
     {{{LFENCE, 0}, {JUMP_BY_REGISTER, 0}}},
-    {{{LOAD_RBX, 0},
-      {LOAD_RBP, 0},
-      {LOAD_R12, 0},
-      {LOAD_R13, 0},
-      {LOAD_R14, 0},
-      {LOAD_R15, 0},
-      {LOAD_RCX, 0},
-      {PUSH_RCX, 0}}},
 };
 
 /* ---- The machine ---- */
@@ -87,7 +67,8 @@ const struct unwinder_machine unwinder_machine = {
         offsetof(ucontext_t, uc_mcontext.gregs) + sizeof((ucontext_t){0}.uc_mcontext.gregs),
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
     .linker = {returns, sizeof returns / sizeof *returns},
-    .switches = {switches, sizeof switches / sizeof *switches},
+    .jumps = {jumps, sizeof jumps / sizeof *jumps},
+    .switches = {{{0xa0a28b48, 0xffffffffffffff, 7, 0}}}, /* mov 0xa0(%rdx), %rsp */
 };
 
 /* ---- A call that puts the registers where a walk can update them: see machine.h ---- */

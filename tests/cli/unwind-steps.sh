@@ -31,10 +31,12 @@ for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
 done
 
 for level in "-O0" "-O1 -fno-omit-frame-pointer" "-O2"; do
-  # shellcheck disable=SC2086 # options
-  gcc -std=c17 -D_GNU_SOURCE $level -I"$TOP/runtime" "$here/switch.c" plain/libstackpack.a -o switch
-  expect_status 0 ./switch
-  echo "switch $level: $(cat out)"
+  for program in switch jump; do
+    # shellcheck disable=SC2086 # options
+    gcc -std=c17 -D_GNU_SOURCE $level -fno-toplevel-reorder -I"$TOP/runtime" "$here/$program.c" plain/libstackpack.a -o "$program"
+    expect_status 0 "./$program"
+    echo "$program $level: $(cat out)"
+  done
 done
 
 for level in "-O0" "-O2"; do
