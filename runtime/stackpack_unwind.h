@@ -27,9 +27,9 @@
  * - It is lock-free. _dl_find_object (glibc 2.35) finds unwind tables lock-free, too; so a thread
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
- * - Shortly before a throw goes on at its handler, libgcc puts the handler's registers in the place
- *   of its caller's. A thread that may have been stopped there gives STACKPACK_NOT_UNWOUND, as at the
- *   end of glibc's longjmp, setcontext and swapcontext: let it go on, and stop it again.
+ * - For some instructions tables are wrong: where a throw, longjmp, setcontext or swapcontext is about
+ *   to go on elsewhere, or a word has been pushed for a moment (-Oz). A thread that may have been
+ *   stopped at such a one gives STACKPACK_NOT_UNWOUND: let it go on, and stop it again.
  * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and
  *   code that is readable by the kernel's answer.
  * - It is safe in a signal handler, except one that interrupts another step of the same unwinder.
@@ -75,7 +75,7 @@ enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_
 enum stackpack_unwinder_reason {
   STACKPACK_UNWINDER_NO_REASON,
   STACKPACK_UNWINDER_NO_TABLE,     /* no unwind table covers the address */
-  STACKPACK_UNWINDER_BAD_TABLE,    /* it is unreadable, or of a form that no compiler writes */
+  STACKPACK_UNWINDER_BAD_TABLE,    /* it is unreadable, wrong, or of an unusual form */
   STACKPACK_UNWINDER_REGISTER,     /* the frame's rules need an unknown register */
   STACKPACK_UNWINDER_OUT_OF_STACK, /* a saved register would be outside the stack, or misaligned */
 };

@@ -155,6 +155,29 @@ static bool read_return(struct target *target, const struct found *found, uintpt
   return true;
 }
 
+/* Whether a call may return to an address. Where code can be run only, its unwind table tells. */
+static bool is_after_call(uintptr_t pc) {
+  enum { CALL_MAX = 8 };
+  struct eh_frame_entry entry;
+  return machine_can_read(pc - CALL_MAX, CALL_MAX)
+             ? machine_find(THIS_MACHINE)->ends_call((const uint8_t *)pc, CALL_MAX)
+             : table_find(pc - 1, &entry) == STACKPACK_UNWINDER_NO_REASON;
+}
+
+/* Whether a word can be the return address of a function that was interrupted. Compilers' rules leave out
+ * words that code pushes for a moment (-Oz: `push $5; pop %rax`; the inline thunks of GCC's
+ * -mindirect-branch), and then go by the stack pointer to another word. */
+static bool is_return(const struct target *target, const struct found *found, uintptr_t pc,
+                      uintptr_t cfa) {
+  enum { ALIGNMENT = 16 /* AMD64 psABI, 3.2.2 */ };
+  if (target->context->is_exact == 0 || unwinder_machine.link != MACHINE_CALL_PUSHES ||
+      found->where != IN_MEMORY)
+    return true;
+  if (pc == 0)
+    return cfa % ALIGNMENT == 0;
+  return cfa == target->stack.end || is_after_call(pc) || signal_returns_at(pc);
+}
+
 static const struct save not_saved = {.from = NOT_SAVED};
 
 /* Whether an interrupted function has restored the frame pointer, by which its rules still go: see
@@ -235,6 +258,8 @@ static enum stackpack_unwound apply(struct unwinder_overlay *unwinder, struct ta
   mend_return(rules, target, &found, &stack_pointer);
   if (!read_return(target, &found, &pc))
     return cannot_apply(unwinder, target);
+  if (!is_return(target, &found, pc, cfa))
+    return not_unwound(unwinder, STACKPACK_UNWINDER_BAD_TABLE);
   if (pc == 0)
     return STACKPACK_OUTERMOST;
   *caller =

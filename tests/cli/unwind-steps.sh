@@ -8,10 +8,11 @@ here=$TOP/tests/cli/unwind
 build_plain_library
 # A seed, a compiler and options. Number 12 has a function that realigns by %r13. For the K8, GCC's functions save registers below the stack
 # pointer first. Where Clang's ways with and without a frame meet, and at the start of a part, its rules describe a frame.
-# The last two have jumps in place of returns, which rules omit.
+# Rules omit what two do instead of a return, and words that the last two push for a moment.
 for build in "1 gcc -O0" "1 gcc -O2 -fno-omit-frame-pointer" "12 gcc -O2 -mstackrealign" "1 gcc -Os" "23 gcc -O2 -mtune=k8" \
   "11 $LLVM/bin/clang -O2 -fzero-call-used-regs=all" "12 $LLVM/bin/clang -O2 -fbasic-block-sections=all" \
-  "1 gcc -O2 -mfunction-return=thunk -fcf-protection=none" "1 $LLVM/bin/clang -O2 -mlvi-cfi"; do
+  "1 gcc -O2 -mfunction-return=thunk -fcf-protection=none" "1 $LLVM/bin/clang -O2 -mlvi-cfi" \
+  "101 gcc -Oz" "101 gcc -O2 -mindirect-branch=thunk -mfunction-return=thunk-inline -fcf-protection=none"; do
   sampled 2 || continue
   read -r seed compiler options <<<"$build"
   python3 "$here/steps.py" "$seed" >random.c

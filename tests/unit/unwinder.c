@@ -331,7 +331,7 @@ TEST(a_register_that_is_computed) {
 TEST(a_register_that_may_be_saved) {
   uintptr_t *words = make_stack(), rbx = 3;
   struct stackpack_context context = context_at(part, &words[8]);
-  words[8] = (uintptr_t)untouched;
+  words[8] = (uintptr_t)anchor_return;
   words[6] = 4;
   stackpack_context_save(&context, STACKPACK_RBX, &rbx);
   context.is_exact = 1;
@@ -350,9 +350,31 @@ TEST(saved_arguments) {
   struct stackpack_context context = context_at(arguments, words);
   context.is_exact = 1;
   words[2] = (uintptr_t)argument;
-  words[3] = (uintptr_t)untouched;
+  words[3] = (uintptr_t)anchor_return;
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
-  ck_assert_uint_eq(context.pc, (uintptr_t)untouched);
+  ck_assert_uint_eq(context.pc, (uintptr_t)anchor_return);
+  end_stack();
+}
+
+static struct stackpack_context interrupted_at(uintptr_t *stack_pointer, uintptr_t word) {
+  struct stackpack_context context = context_at(untouched, stack_pointer);
+  context.is_exact = 1;
+  *stack_pointer = word;
+  return context;
+}
+
+/* At a signal, the rules may leave out a word that was pushed, and take another one for the return
+ * address: no call is before that, or it is a 0 where no frame ends. At the stack's end it may be any. */
+TEST(words_that_are_no_return_addresses) {
+  uintptr_t *words = make_stack();
+  const uintptr_t bad[] = {5, (uintptr_t)untouched, (uintptr_t)words + 64};
+  for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
+    expect_not_unwound(interrupted_at(&words[1], bad[i]), STACKPACK_UNWINDER_BAD_TABLE);
+  expect_not_unwound(interrupted_at(&words[0], 0), STACKPACK_UNWINDER_BAD_TABLE);
+  struct stackpack_context context = interrupted_at(&words[1], 0);
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_OUTERMOST);
+  context = interrupted_at(&words[WORDS - 1], 5);
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
   end_stack();
 }
 
