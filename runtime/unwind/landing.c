@@ -10,7 +10,7 @@
  * none for other registers that a call needn't preserve: functions that save those, too, do so for
  * their caller (LLVM's preserve_mostcc). The personality routine writes the exception into the first
  * one just before. So if an exception is there, a thread that was interrupted in the function, or in
- * one that it has called, may be too far.
+ * one that it has called, or in a frameless one that this calls (memcpy, on RISC-V), may be too far.
  */
 #include "runtime/unwind/unwinder.h"
 

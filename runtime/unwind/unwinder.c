@@ -314,7 +314,11 @@ enum stackpack_unwound stackpack_unwinder_step(void *unwinder, struct stackpack_
   const enum stackpack_unwound result = step(overlay, &target, &caller);
   if (result != STACKPACK_UNWOUND)
     return result;
-  overlay->above_interrupted = context->is_exact != 0 ? caller.stack_pointer : 0;
+  const bool is_above = context->stack_pointer == overlay->above_interrupted;
+  const bool counts = context->is_exact != 0 || (is_above && overlay->was_frameless);
+  overlay->above_interrupted = counts ? caller.stack_pointer : 0;
+  overlay->was_frameless =
+      context->is_exact != 0 && caller.stack_pointer - context->stack_pointer <= WORD;
   *context = caller;
   return result;
 }

@@ -13,6 +13,7 @@ struct unwinder_overlay {
   struct rules *rules; /* rules.c: from calloc */
   enum stackpack_unwinder_reason reason;
   uintptr_t above_interrupted; /* the caller's stack pointer, after a step from an exact address */
+  bool was_frameless;          /* and that function had no frame: a mere helper of its caller's */
 };
 _Static_assert(sizeof(struct unwinder_overlay) <= sizeof(struct stackpack_unwinder),
                "room for an unwinder");

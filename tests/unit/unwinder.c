@@ -195,7 +195,8 @@ TEST(at_every_instruction) {
 /* ---- Hand-made stacks ---- */
 
 /* Functions that are never called. Of each, the frame in the middle agrees with the rules. */
-extern const char pushes[], framed[], computed[], arguments[], part[], untouched[];
+extern const char pushes[], framed[], computed[], arguments[], part[], untouched[], throws[],
+    installs[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -236,6 +237,17 @@ __asm__(".text\n"
         ".cfi_startproc\n"
         "nop\n"
         "untouched: ud2\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        ".cfi_def_cfa_offset 32\n"
+        ".cfi_offset %rax, -16\n"
+        ".cfi_offset %rdx, -24\n"
+        "callq *%rax\n"
+        "throws: ud2\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "callq *%rax\n"
+        "installs: ud2\n"
         ".cfi_endproc\n");
 
 /* A stack that ends at unreadable memory. */
@@ -353,6 +365,22 @@ TEST(saved_arguments) {
   words[3] = (uintptr_t)anchor_return;
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
   ck_assert_uint_eq(context.pc, (uintptr_t)anchor_return);
+  end_stack();
+}
+
+/* Where the copying of a handler's registers calls memcpy. */
+TEST(a_throw_two_calls_below) {
+  uintptr_t *words = make_stack(), exception[] = {0, 0, 1, 0};
+  struct stackpack_context context = context_at(untouched, &words[1]);
+  context.is_exact = 1;
+  words[1] = (uintptr_t)installs;
+  words[2] = (uintptr_t)throws;
+  words[5] = (uintptr_t)exception;
+  words[6] = (uintptr_t)untouched;
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  ck_assert_uint_eq(context.pc, (uintptr_t)throws);
+  expect_not_unwound(context, STACKPACK_UNWINDER_REGISTER);
   end_stack();
 }
 
