@@ -40,13 +40,15 @@ static uint32_t exception_registers(void) {
   return result;
 }
 
+bool landing_is_in(const struct frame_rules *row, uint32_t others) {
+  return row->kinds[__builtin_eh_return_data_regno(0)] == RULE_AT &&
+         row->kinds[__builtin_eh_return_data_regno(1)] == RULE_AT &&
+         (others & ~exception_registers()) == 0;
+}
+
 bool landing_begins(const struct rules *rules, struct target *target, uintptr_t cfa) {
-  const unsigned first = __builtin_eh_return_data_regno(0);
-  const unsigned second = __builtin_eh_return_data_regno(1);
-  const struct frame_rules *row = &rules->row;
-  const uintptr_t place = cfa + (uintptr_t)(intptr_t)row->values[first];
+  const int32_t value = rules->row.values[__builtin_eh_return_data_regno(0)];
   uintptr_t word;
-  return row->kinds[first] == RULE_AT && row->kinds[second] == RULE_AT &&
-         (rules->others & ~exception_registers()) == 0 && target_read(target, place, &word) &&
-         is_exception(target, word);
+  return landing_is_in(&rules->row, rules->others) &&
+         target_read(target, cfa + (uintptr_t)(intptr_t)value, &word) && is_exception(target, word);
 }

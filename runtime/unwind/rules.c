@@ -46,11 +46,10 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return false;
 }
 
-static uint32_t saved_others(const struct rules *rules) {
+uint32_t rules_others(const struct frame_rules *row, unsigned return_register) {
   uint32_t others = 0;
   for (unsigned reg = 0; reg < STACKPACK_REGISTERS; reg++)
-    if (rules->row.kinds[reg] == RULE_AT && reg != rules->return_register &&
-        reg != STACKPACK_STACK_POINTER)
+    if (row->kinds[reg] == RULE_AT && reg != return_register && reg != STACKPACK_STACK_POINTER)
       others |= 1u << reg;
   return others & ~STACKPACK_PRESERVED_REGISTERS;
 }
@@ -64,7 +63,7 @@ static enum stackpack_unwinder_reason read_rules(const struct eh_frame_entry *en
     return STACKPACK_UNWINDER_BAD_TABLE;
   rules->memory = entry->section;
   rules->return_register = (uint8_t)entry->cie.facts.return_register;
-  rules->others = saved_others(rules);
+  rules->others = rules_others(&rules->row, rules->return_register);
   return STACKPACK_UNWINDER_NO_REASON;
 }
 

@@ -21,6 +21,8 @@
  *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory that has
  *     the registers, and no stack pointer. swapcontext's rules are a frame's to its very end. There the
  *     step fails.
+ *   - there, too, where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 adds
+ *     to the stack pointer yet.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -40,6 +42,7 @@ struct search {
   const struct frame_rules *now; /* and the row that holds there */
   struct save *saves;
   bool has_other_place; /* a register's, and it isn't below the CFA: so no frame has it */
+  bool has_landing;     /* a row is of a function that throws */
 };
 
 static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
@@ -70,8 +73,13 @@ static void look_at_place(struct search *search, const struct frame_rules *row, 
                       has_cfa_by(row, STACKPACK_STACK_POINTER) && !is_in_frame(row, reg);
 }
 
+static bool is_landing(const struct search *search, const struct frame_rules *row) {
+  return landing_is_in(row, rules_others(row, (unsigned)search->entry->cie.facts.return_register));
+}
+
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct search *search = context;
+  search->has_landing |= is_landing(search, row);
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
@@ -92,11 +100,12 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
 
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]) {
-  struct search search = {entry, pc, now, saves, false};
+  struct search search = {entry, pc, now, saves, false, false};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
-  return !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
+  return (!search.has_landing || is_landing(&search, now)) &&
+         !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
          (!search.has_other_place || has_cfa_by(now, STACKPACK_STACK_POINTER) ||
           has_cfa_by(now, STACKPACK_FRAME_POINTER));
 }

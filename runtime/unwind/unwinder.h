@@ -110,7 +110,13 @@ void rules_forget(struct unwinder_overlay *unwinder);
 /* NULL, and target->reason, where there are none. Valid until the next call. */
 const struct rules *rules_find(const struct unwinder_overlay *unwinder, struct target *target);
 
+/* The registers that a row saves, though calls needn't preserve them. */
+uint32_t rules_others(const struct frame_rules *row, unsigned return_register);
+
 /* ---- landing.c ---- */
+
+/* Whether a row is of a function that throws, by rules_others. */
+bool landing_is_in(const struct frame_rules *row, uint32_t others);
 
 /* Whether the frame's saved registers may be those of an exception's handler already. */
 bool landing_begins(const struct rules *rules, struct target *target, uintptr_t cfa);

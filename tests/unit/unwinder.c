@@ -196,7 +196,7 @@ TEST(at_every_instruction) {
 
 /* Functions that are never called. Of each, the frame in the middle agrees with the rules. */
 extern const char pushes[], framed[], computed[], arguments[], part[], untouched[], throws[],
-    installs[];
+    thrown[], installs[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "nop\n"
@@ -244,6 +244,10 @@ __asm__(".text\n"
         ".cfi_offset %rdx, -24\n"
         "callq *%rax\n"
         "throws: ud2\n"
+        ".cfi_def_cfa_offset 8\n"
+        ".cfi_restore %rax\n"
+        ".cfi_restore %rdx\n"
+        "thrown: ud2\n"
         ".cfi_endproc\n"
         ".cfi_startproc\n"
         "callq *%rax\n"
@@ -381,6 +385,16 @@ TEST(a_throw_two_calls_below) {
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
   ck_assert_uint_eq(context.pc, (uintptr_t)throws);
   expect_not_unwound(context, STACKPACK_UNWINDER_REGISTER);
+  end_stack();
+}
+
+/* AArch64 adds to the stack pointer then. */
+TEST(a_throw_whose_frame_has_gone) {
+  uintptr_t *words = make_stack();
+  struct stackpack_context context = context_at(thrown, &words[1]);
+  context.is_exact = 1;
+  words[1] = (uintptr_t)installs;
+  expect_not_unwound(context, STACKPACK_UNWINDER_BAD_TABLE);
   end_stack();
 }
 
