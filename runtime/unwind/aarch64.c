@@ -49,6 +49,53 @@ static const struct machine_code resolver[] = {
     {{{BTI, 2}, {PUSH_X8_X9, 2}}},
 };
 
+/* ---- The stack pointer (Arm Architecture Reference Manual, C4.1) ---- */
+
+enum { SP = 31, INSTRUCTION = 4 };
+
+/* A signed field of an instruction. */
+static int64_t field(uint32_t word, unsigned low, unsigned bits) {
+  return (int32_t)(word << (32 - low - bits)) >> (32 - bits);
+}
+
+/* The bytes that an instruction adds to the stack pointer: ADD and SUB of a number; loads and stores of
+ * one register, or of two, that move their base. */
+static int64_t movement(uint32_t word) {
+  const bool by_sp = (word >> 5 & 31) == SP;
+  const int64_t number = (int64_t)(word >> 10 & 0xfff) << (word >> 22 & 1) * 12;
+  if ((word & 0xbf8003ff) == 0x910003ff)
+    return (word >> 30 & 1) != 0 ? -number : number;
+  if ((word & 0x3b200400) == 0x38000400 && by_sp)
+    return field(word, 12, 9);
+  const unsigned size = (word >> 26 & 1) != 0 ? 4u << (word >> 30) : 4u << (word >> 31);
+  return (word & 0x3a800000) == 0x28800000 && by_sp ? field(word, 15, 7) * size : 0;
+}
+
+/* Whether it loads x29 from the stack: LDP and LDR of 64 bits. */
+static bool loads_frame_pointer(uint32_t word) {
+  if ((word >> 5 & 31) != SP)
+    return false;
+  return ((word & 0xfe400000) == 0xa8400000 && ((word & 31) == 29 || (word >> 10 & 31) == 29)) ||
+         ((word & 0xfec00000) == 0xf8400000 && (word & 31) == 29);
+}
+
+/* B, BR and RET: what follows is reached from elsewhere. */
+static bool is_branch(uint32_t word) {
+  return (word & 0xfc000000) == 0x14000000 || (word & 0xfebf0000) == 0xd61f0000;
+}
+
+static bool has_moved(uintptr_t from, uintptr_t to, bool frame_pointer) {
+  int64_t moved = 0;
+  for (; from < to; from += INSTRUCTION) {
+    const uint32_t word = *(const uint32_t *)from;
+    if (is_branch(word))
+      moved = 0;
+    else
+      moved += frame_pointer ? loads_frame_pointer(word) : movement(word);
+  }
+  return moved != 0;
+}
+
 /* ---- The machine ---- */
 
 /* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, and
@@ -65,6 +112,7 @@ const struct unwinder_machine unwinder_machine = {
     .registers_end = offsetof(ucontext_t, uc_mcontext.pstate),
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
     .linker = {resolver, sizeof resolver / sizeof *resolver},
+    .has_moved = has_moved,
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

@@ -23,6 +23,8 @@
  *     step fails.
  *   - there, too, where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 adds
  *     to the stack pointer yet.
+ *   - there, too, in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables
+ *     that aren't asynchronous): the frame is there, or has gone, and the return address is in x30.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -43,6 +45,7 @@ struct search {
   struct save *saves;
   bool has_other_place; /* a register's, and it isn't below the CFA: so no frame has it */
   bool has_landing;     /* a row is of a function that throws */
+  uintptr_t start;      /* of the row `now` */
 };
 
 static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
@@ -80,6 +83,8 @@ static bool is_landing(const struct search *search, const struct frame_rules *ro
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct search *search = context;
   search->has_landing |= is_landing(search, row);
+  if (search->pc >= range.start && search->pc < range.end)
+    search->start = range.start;
   for (unsigned i = 0; i < SAVES; i++) {
     const unsigned reg = unwinder_machine.preserved[i];
     struct save *save = &search->saves[i];
@@ -98,13 +103,25 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return true;
 }
 
+/* Whether the row `now` is of the place where the signal came: the code from its start on changes
+ * nothing that it goes by. */
+static bool is_exact(const struct search *search) {
+  enum { NEAR = 256 }; /* a prologue or epilogue is shorter */
+  const bool by_pointer = has_cfa_by(search->now, STACKPACK_FRAME_POINTER);
+  const uintptr_t pc = search->pc;
+  const uintptr_t from = pc - search->start > NEAR ? pc - NEAR : search->start;
+  return unwinder_machine.has_moved == NULL || pc == from ||
+         !(by_pointer || has_cfa_by(search->now, STACKPACK_STACK_POINTER)) ||
+         !machine_can_read(from, pc - from) || !unwinder_machine.has_moved(from, pc, by_pointer);
+}
+
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]) {
-  struct search search = {entry, pc, now, saves, false, false};
+  struct search search = {entry, pc, now, saves, false, false, 0};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
-  return (!search.has_landing || is_landing(&search, now)) &&
+  return is_exact(&search) && (!search.has_landing || is_landing(&search, now)) &&
          !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
          (!search.has_other_place || has_cfa_by(now, STACKPACK_STACK_POINTER) ||
           has_cfa_by(now, STACKPACK_FRAME_POINTER));

@@ -223,8 +223,52 @@ static bool resolver_is_passed(void) {
           context.pc == (uintptr_t)anchor && context.stack_pointer == (uintptr_t)(pushed + 2) &&
           context.registers[19] == (uintptr_t)&values[0]);
 }
+
+/* ---- Rules that aren't exact ---- */
+
+/* Functions whose rules pass over prologues and epilogues. */
+extern const char in_prologue[], in_frame[], in_epilogue[], in_pointed_frame[],
+    in_pointed_epilogue[];
+__asm__(".text\n"
+        ".cfi_startproc\n"
+        "sub sp, sp, #32\n"
+        "in_prologue: str x19, [sp]\n"
+        ".cfi_def_cfa_offset 32\n"
+        "in_frame: nop\n"
+        "add sp, sp, #32\n"
+        "in_epilogue: ret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "stp x29, x30, [sp, #-16]!\n"
+        "mov x29, sp\n"
+        ".cfi_def_cfa 29, 16\n"
+        ".cfi_offset 30, -8\n"
+        ".cfi_offset 29, -16\n"
+        "in_pointed_frame: nop\n"
+        "ldp x29, x30, [sp], #16\n"
+        "in_pointed_epilogue: ret\n"
+        ".cfi_endproc\n");
+
+static bool is_unwound_at(const char *pc) {
+  uintptr_t words[] = {0, (uintptr_t)anchor, 0, 0, 0, (uintptr_t)anchor}, values[PRESERVED] = {0};
+  struct stackpack_context context = {
+      .pc = (uintptr_t)pc, .stack_pointer = (uintptr_t)words, .is_exact = 1};
+  for (unsigned i = 0; i < PRESERVED; i++)
+    stackpack_context_save(&context, preserved[i], &values[i]);
+  stackpack_context_set(&context, STACKPACK_FRAME_POINTER, (uintptr_t)words);
+  stackpack_context_set(&context, 30, (uintptr_t)anchor);
+  return stackpack_unwinder_step(&unwinder, stack, &context) == STACKPACK_UNWOUND &&
+         context.pc == (uintptr_t)anchor;
+}
+
+static bool rules_are_checked(void) {
+  return is_unwound_at(in_frame) && is_unwound_at(in_pointed_frame) &&
+         !is_unwound_at(in_prologue) && !is_unwound_at(in_epilogue) &&
+         !is_unwound_at(in_pointed_epilogue);
+}
 #else
 static bool resolver_is_passed(void) { return true; }
+static bool rules_are_checked(void) { return true; }
 #endif
 
 /* ---- Work ---- */
@@ -283,6 +327,10 @@ int main(int argc, char **argv) {
   if (!resolver_is_passed()) {
     fprintf(stderr, "at the dynamic linker's first instruction: %s\n",
             stackpack_unwinder_text(stackpack_unwinder_reason(&unwinder)));
+    return 1;
+  }
+  if (!rules_are_checked()) {
+    fprintf(stderr, "at instructions that rules pass over: a guess, or a frame isn't passed\n");
     return 1;
   }
   for (unsigned i = 0; i < PRESERVED; i++)
