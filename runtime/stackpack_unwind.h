@@ -38,7 +38,9 @@
  *
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
- * while a function is being looked up stops the walk; programs linked with -z now are safe.
+ * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's and
+ * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, undetectably: without
+ * that option only, signals may come at any instruction.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H
