@@ -27,9 +27,9 @@
  * - It is lock-free. _dl_find_object (glibc 2.35) finds unwind tables lock-free, too; so a thread
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
- * - For some instructions tables are wrong: where a throw, longjmp, setcontext or swapcontext is about
- *   to go on elsewhere; and in code by -Oz, where a word has been pushed for a moment (x86-64), and in
- *   prologues and epilogues (AArch64). A thread that may have been stopped at such a one gives
+ * - For some instructions tables are wrong: where a throw, longjmp, setcontext or swapcontext is
+ *   about to go on elsewhere; and in code by -Oz, where a word has been pushed for a moment (x86-64),
+ *   and in prologues and epilogues (AArch64). A thread that may have been stopped at such a one gives
  *   STACKPACK_NOT_UNWOUND: let it go on, and stop it again.
  * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and
  *   code that is readable by the kernel's answer.
@@ -39,8 +39,8 @@
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
  * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's and
- * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, undetectably: without
- * that option only, signals may come at any instruction.
+ * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues: without that
+ * option only, signals may come at any instruction.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H

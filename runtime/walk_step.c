@@ -20,8 +20,8 @@ enum { WORD = sizeof(uintptr_t) };
 
 /* ---- By unwinding ---- */
 
-/* Checks the step that has been made. Where a call leaves the return address in a register, a function
- * that was interrupted may have no frame. */
+/* Checks the step that has been made. Where a call leaves the return address in a register, a
+ * function that was interrupted may have no frame. */
 static enum stackpack_walk_answer check_progress(const struct stackpack_context *context,
                                                  uintptr_t stack_pointer, bool was_exact) {
   const bool can_stay = was_exact && context->is_exact == 0;

@@ -18,13 +18,13 @@
  *     very end.
  *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
  *     the caller's value again, up to `pop %r13`, the last instruction but one.
- *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory that has
- *     the registers, and no stack pointer. swapcontext's rules are a frame's to its very end. There the
- *     step fails.
- *   - there, too, where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 adds
- *     to the stack pointer yet.
- *   - there, too, in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables
- *     that aren't asynchronous): the frame is there, or has gone, and the return address is in x30.
+ *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory that
+ *     has the registers, and no stack pointer. swapcontext's rules are a frame's to its very end.
+ *     There the step fails.
+ *   - where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 is yet to add
+ *     to the stack pointer. There the step fails.
+ *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that aren't
+ *     asynchronous): the return address is in x30, and the CFA is another one. There the step fails.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within

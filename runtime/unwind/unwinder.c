@@ -164,8 +164,8 @@ static bool is_after_call(uintptr_t pc) {
              : table_find(pc - 1, &entry) == STACKPACK_UNWINDER_NO_REASON;
 }
 
-/* Whether a word can be the return address of a function that was interrupted. Compilers' rules leave out
- * words that code pushes for a moment (-Oz: `push $5; pop %rax`; the inline thunks of GCC's
+/* Whether a word can be the return address of a function that was interrupted. Compilers' rules leave
+ * out words that code pushes for a moment (-Oz: `push $5; pop %rax`; the inline thunks of GCC's
  * -mindirect-branch), and then go by the stack pointer to another word. */
 static bool is_return(const struct target *target, const struct found *found, uintptr_t pc,
                       uintptr_t cfa) {

@@ -76,8 +76,8 @@ struct save {
   bool is_above;   /* its place isn't in the red zone */
   bool is_unclear; /* else it is there, or the register is unsaved */
 };
-/* For a signal at an instruction, and the row that holds there. False if that tells nothing of a frame,
- * as the function is about to go on elsewhere. */
+/* For a signal at an instruction, and the row that holds there. False if that tells nothing of the
+ * frame. */
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]);
 
