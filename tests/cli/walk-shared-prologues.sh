@@ -123,6 +123,30 @@ for program in pushed{,-older}; do
   expect_saved $program last "ra-104 s0-96 s1-88 s2-80 s3-72 s4-64 s5-56 s6-48 s7-40 s8-32 s9-24 s10-16 s11-8"
 done
 
+# Without an unwind table: CM.MVSA01 changes two saved registers, and has the encoding of a store (C.FSDSP).
+cat >moves.ll <<'IR'
+declare void @collect()
+define void @moves(i64 %a, i64 %b) nounwind "frame-pointer"="all" gc "statepoint-example" {
+  %room = alloca [64 x i8]
+  call void asm sideeffect "", "r"(ptr %room) "gc-leaf-function"
+  call void @collect()
+  call void @collect() [ "deopt"(i64 %a, i64 %b) ]
+  call void asm sideeffect "", "r,r"(i64 %a, i64 %b) "gc-leaf-function"
+  ret void
+}
+IR
+"$LLVM/bin/opt" -passes=rewrite-statepoints-for-gc moves.ll -o moves.bc
+for features in +m,+zca +m,+zca,+zcmp; do
+  "$LLVM/bin/llc" -mtriple=riscv64-linux-gnu -O2 -mattr="$features" -target-abi=lp64 -filetype=obj moves.bc -o moves.o
+  "$LLVM/bin/ld.lld" -shared -z notext -o moves moves.o
+  if [[ $features == *zcmp* ]]; then
+    "$LLVM/bin/llvm-objdump" -d moves | grep -q 'cm\.mvsa01' || fail "no CM.MVSA01"
+    [[ $("$stackpack" dump moves) != *"from there"* ]] || fail "saved registers of code that can't be decoded"
+  else
+    expect_saved moves moves "ra-8 s0-16 s1-24 s2-32"
+  fi
+done
+
 can_run riscv64 || { echo "no qemu, or no compiler: nothing was run"; exit 0; }
 cat >collector.c <<'C'
 #include "moving.h"

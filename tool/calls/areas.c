@@ -62,26 +62,6 @@ static bool is_constant(const struct image *image, const struct image_section *s
                                             section->header.sh_size <= sealed->p_memsz - into);
 }
 
-static bool has_text(struct section_bytes section, const char *text) {
-  return section.size > 0 && memmem(section.bytes, section.size, text, strlen(text)) != NULL;
-}
-
-/* RISC-V's Zcmp and Zcmt have jumps and calls of 2 bytes, with the encodings of stores of
- * doubles in the extensions C and D ("The RISC-V Instruction Set Manual", "Zc*"). A file
- * whose calls pass doubles in registers has D, and its attributes list its extensions
- * ("rv64i2p1_f2p2_d2p2_c2p0"). */
-static bool may_have_short_calls(const struct image *image) {
-  const unsigned flags = image->header.e_flags;
-  if (image->header.e_machine != EM_RISCV)
-    return false;
-  if ((flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE)
-    return true;
-  const struct section_bytes attributes = image_contents(image, ".riscv.attributes");
-  const bool has_stores = has_text(attributes, "_c") && !has_text(attributes, "_zcmp") &&
-                          !has_text(attributes, "_zcmt");
-  return !has_stores && (flags & EF_RISCV_RVC) != 0;
-}
-
 static bool is_linkage(const char *name) {
   return strncmp(name, ".plt", 4) == 0 || strncmp(name, ".iplt", 5) == 0;
 }
@@ -119,7 +99,7 @@ bool areas_open(struct areas *areas, const struct image *image, const struct ima
                 struct problem *problem) {
   *areas = (struct areas){.items = calloc(image->section_count + 1, sizeof *areas->items),
                           .memory = image_memory(image),
-                          .may_have_short_calls = may_have_short_calls(image)};
+                          .may_have_short_calls = image_may_have_short_calls(image)};
   const Elf64_Phdr *sealed = image_first_segment(image, PT_GNU_RELRO);
   for (size_t i = 1; i < image->section_count; i++)
     if (is_area(image, &image->sections[i], raw))

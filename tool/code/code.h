@@ -185,7 +185,7 @@ struct code_instruction {
   bool may_store;   /* something elsewhere than on the stack, or by another register */
   bool is_system;   /* it calls the operating system */
   bool is_break;    /* a trap for debuggers, after which control may go on */
-  bool may_be_call; /* with other extensions, it is a jump or a call (areas.c) */
+  bool may_be_call; /* with other extensions, it is a jump, a call, a push or moves (image.h) */
   bool is_sum; /* it adds something to a register; or it goes where one points to: `values.first` */
   struct code_stack stack;
   struct code_parts parts;

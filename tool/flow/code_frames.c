@@ -69,6 +69,7 @@ struct function {
   struct safepoints *table;
   const struct safepoint_function *of;
   uint64_t address, size;
+  bool may_have_short_calls; /* the file */
   struct unit unit;
   struct ending *endings; /* by block */
   struct state jumped;    /* the state at jumps by pointers */
@@ -256,7 +257,8 @@ static void note_step(void *context, const struct unit_step *step, const struct 
   const struct unit *unit = &function->unit;
   const struct unit_block *block = &unit->blocks[step->block];
   struct ending *ending = &function->endings[step->block];
-  const bool is_remade = unit_form(unit, step)->stack.copy == CODE_FRAME_POINTER;
+  const struct code_instruction *form = unit_form(unit, step);
+  const bool is_remade = form->stack.copy == CODE_FRAME_POINTER;
   const uint32_t number = (uint32_t)(step - unit->steps);
   (void)before;
   (void)uses;
@@ -269,6 +271,7 @@ static void note_step(void *context, const struct unit_step *step, const struct 
     ending->first_of_last = number + 1;
   }
   function->is_broken |= step->kind == CODE_INVALID;
+  function->is_broken |= form->may_be_call && function->may_have_short_calls;
   function->is_broken |= step->kind == CODE_CALL && step->target_kind == CODE_DIRECT &&
                          step->target != function->address &&
                          step->target - function->address < function->size;
@@ -477,7 +480,8 @@ static const uint8_t *bytes_of(const struct safepoint_function *function, const 
   return is_whole ? bytes : NULL;
 }
 
-void code_frames_tell(struct safepoints *table, const struct code *code) {
+void code_frames_tell(struct safepoints *table, const struct code *code,
+                      bool may_have_short_calls) {
   const struct code_architecture *architecture = code_architecture(table->machine);
   assert(safepoints_are_finished(table));
   if (architecture == NULL || code->machine == NULL)
@@ -502,6 +506,7 @@ void code_frames_tell(struct safepoints *table, const struct code *code) {
                                  .of = of,
                                  .address = of->address,
                                  .size = size,
+                                 .may_have_short_calls = may_have_short_calls,
                                  .unit = function.unit};
     tell_function(&function, bytes);
   }

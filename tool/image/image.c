@@ -293,6 +293,24 @@ struct section_bytes image_contents(const struct image *image, const char *name)
                                 section->header.sh_addr};
 }
 
+static bool has_text(struct section_bytes section, const char *text) {
+  return section.size > 0 && memmem(section.bytes, section.size, text, strlen(text)) != NULL;
+}
+
+/* A file whose calls pass doubles in registers has D, and its attributes list its extensions
+ * ("rv64i2p1_f2p2_d2p2_c2p0"). */
+bool image_may_have_short_calls(const struct image *image) {
+  const unsigned flags = image->header.e_flags;
+  if (image->header.e_machine != EM_RISCV)
+    return false;
+  if ((flags & EF_RISCV_FLOAT_ABI) < EF_RISCV_FLOAT_ABI_DOUBLE)
+    return true;
+  const struct section_bytes attributes = image_contents(image, ".riscv.attributes");
+  const bool has_stores = has_text(attributes, "_c") && !has_text(attributes, "_zcmp") &&
+                          !has_text(attributes, "_zcmt");
+  return !has_stores && (flags & EF_RISCV_RVC) != 0;
+}
+
 /* There are ELF_IMAGE_LOADS_MAX at most. */
 const Elf64_Phdr *image_load_at(const struct image *image, uint64_t address) {
   for (size_t i = 0; i < image->load_count; i++)

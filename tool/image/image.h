@@ -98,6 +98,11 @@ const struct image_section *image_section(const struct image *image, const char 
 /* Its bytes; none if it is absent, or has none in the file. */
 struct section_bytes image_contents(const struct image *image, const char *name);
 
+/* Whether the file may be for RISC-V's Zcmp or Zcmt. These have jumps, calls, pushes and moves of 2
+ * bytes, with the encodings of stores of doubles in the extensions C and D ("The RISC-V Instruction
+ * Set Manual", "Zc*"); struct code_instruction marks them. */
+bool image_may_have_short_calls(const struct image *image);
+
 /* Makes [address, address + size) of a section a section of its own, with that name (static
  * storage). The bytes after it become another section; those before it keep the number. A section
  * that is taken as a whole gets the name and keeps its number. */
