@@ -168,12 +168,15 @@ static bool can_cut(const struct plan *plan, const struct plan_room *room) {
   return true;
 }
 
-/* Whether a section starts in a range of a segment. */
+/* Whether a section starts in a range of a segment, when the relocations have left their room. */
 static bool has_section(const struct plan *plan, const Elf64_Phdr *segment, uint64_t start,
                         uint64_t end) {
+  const struct plan_room *left = &plan->relocations.room;
   EACH_SECTION(plan->image, section) {
     const Elf64_Shdr *header = &section->header;
-    const uint64_t at = header->sh_addr - segment->p_vaddr + segment->p_offset;
+    uint64_t at = header->sh_addr - segment->p_vaddr + segment->p_offset;
+    if (left->end > left->offset && at == left->offset && section == plan->relocations.rela)
+      at = left->end;
     if ((header->sh_flags & SHF_ALLOC) != 0 && header->sh_size > 0 && at >= start && at < end)
       return true;
   }
