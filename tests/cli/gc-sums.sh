@@ -136,6 +136,7 @@ variable='.data; 8: .quad 0; 9: .quad 0; .text'
 check_given kept "add %rsi, %rdi; mov %rdi, 8f(%rip); jmp *8f(%rip); $variable"
 check_given kept "mov %rdi, 8f(%rip); add %rsi, 8f(%rip); mov 8f(%rip), %rax; jmp *%rax; $variable"
 check_given dropped "add %rsi, %rdi; mov %rdi, 8f(%rip); mov 9f(%rip), %rax; jmp *%rax; $variable"
+check_given dropped "sub \$24, %rsp; lea 8(%rsp), %rcx; add %rsi, %rdi; mov %rdi, (%rdx); mov 9f(%rip), %rax; call *%rax; add \$24, %rsp; ret; $variable"
 check_given kept 'jmp 1f; 2: jmp *%rdi; 1: add %rsi, %rdi; jmp 2b'
 check_given kept 'test %rsi, %rsi; je 1f; add %rsi, %rdi; int3; 1: jmp *%rdi'
 check_given kept 'mov 8(%rdx), %rax; jmp 1f; 2: add %rsi, %rdi; mov %rdi, %rax; 1: jmp *%rax; nop; jmp 2b'
