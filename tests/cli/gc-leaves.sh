@@ -99,3 +99,21 @@ for version in STACKPACK_0.9 OTHER_1; do
   expect_verdict "$([[ $version == OTHER_1 ]] && echo kept || echo dropped)" app managed_find --gc-entry=collect
   expect_verdict kept app managed_visit --gc-entry=collect
 done
+
+# A terminal's functions call nothing; but two of them end the program on a failure, and so call what it registered.
+cat >managed.c <<'C'
+int tgetnum(const char *), setupterm(const char *, int, int *), restartterm(const char *, int, int *);
+__attribute__((noinline)) long managed_tgetnum(const char *x) { return tgetnum(x) + 1; }
+__attribute__((noinline)) long managed_setupterm(const char *x) { return setupterm(x, 1, (int *)0) + 1; }
+__attribute__((noinline)) long managed_restartterm(const char *x) { return restartterm(x, 1, (int *)0) + 1; }
+C
+compile_managed managed.c managed.o
+printf 'int tgetnum(void) { return 0; }\nint setupterm(void) { return 0; }\nint restartterm(void) { return 0; }\n' >terminals.c
+echo 'NCURSES6_TINFO_5.0.19991023 { *; };' >versions
+"$LLVM/bin/clang" -fuse-ld=lld -shared -fPIC -Wl,-soname,libtinfo.so.6,--version-script=versions -o libtinfo.so terminals.c
+printf 'int atexit(void (*)(void));\nlong managed_tgetnum(char *), managed_setupterm(char *), managed_restartterm(char *);\nvolatile int sink;\nvoid collect(void) { sink++; }\nint main(void) { return atexit(collect) + (int)(managed_tgetnum("x") + managed_setupterm("x") + managed_restartterm("x")); }\n' >main.c
+"$LLVM/bin/clang" -O1 -c main.c
+link_with lld app managed.o main.o libtinfo.so
+expect_verdict dropped app managed_tgetnum --gc-entry=collect
+expect_verdict kept app managed_setupterm --gc-entry=collect
+expect_verdict kept app managed_restartterm --gc-entry=collect

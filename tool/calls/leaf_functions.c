@@ -26,7 +26,8 @@
  * Left out on purpose: dlclose, dlopen, dlsym (constructors, destructors, resolvers); syscall,
  * which can be any of these; pthread_exit, which unwinds; hcreate's friends, scandir, glob,
  * fopencookie, obstacks, argp; everything that unwinds; iconv, name services and locales' loading,
- * which load libraries; deflate and inflate.
+ * which load libraries; deflate and inflate; setupterm and restartterm, which may end the program
+ * (ncurses, curs_terminfo(3x)).
  */
 #include "tool/calls/leaf_functions.h"
 
@@ -254,7 +255,7 @@ const struct leaf_group leaf_groups[] = {
     {LEAF_OF_TERMINALS, LEAF_ALLOCATES, "it looks up, or writes, what controls a terminal",
      LEAF_STREAM_MAKERS,
      "tgetent tgetflag tgetnum tgetstr tgoto tparm tiparm tiparm_s tigetflag tigetnum tigetstr "
-     "setupterm set_curterm del_curterm restartterm putp termname longname "
+     "set_curterm del_curterm putp termname longname "
      "def_prog_mode def_shell_mode reset_prog_mode reset_shell_mode"},
     {LEAF_OF_STACKPACK, LEAF_PURE, "it reads the table that it is given (stackpack.h)", "",
      "stackpack_find stackpack_enter stackpack_leave stackpack_error_text stackpack_table_open "
