@@ -101,6 +101,11 @@ for way in 'add %rsi, %rdi' 'or %rsi, %rdi' 'bts $4, %rdi' 'imul $1, %rdi, %rdi'
 done
 check_given kept 'add %rsi, %rdi; mov %rdi, -8(%rsp); jmp *-8(%rsp)'
 check_given kept 'add %rsi, %rdi; mov %edi, %eax; cltq; jmp *%rax'
+# A null pointer is no computed one.
+check_given kept 'mov %rdi, -8(%rsp); xorq $16, -8(%rsp); jmp *-8(%rsp)'
+for clear in xor sub; do
+  check_given dropped "$clear %eax, %eax; test %rdx, %rdx; je 1f; mov (%rdx), %rax; 1: test %rax, %rax; je 2f; jmp *%rax; 2: ret"
+done
 # A call may preserve caller-saved registers.
 for register in rax rcx rdi r11; do
   check_given kept "sub \$8, %rsp; add %rsi, %rdi; mov %rdi, %$register; call 1f; call *%$register; add \$8, %rsp; 1: ret"

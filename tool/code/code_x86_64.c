@@ -383,6 +383,7 @@ static bool clears(const struct operation *operation) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   return (raw->mnemonic == ZYDIS_MNEMONIC_XOR || raw->mnemonic == ZYDIS_MNEMONIC_SUB ||
           raw->mnemonic == ZYDIS_MNEMONIC_SBB) &&
+         register_of(&operation->operands[0]) != NONE &&
          register_of(&operation->operands[0]) == register_of(&operation->operands[1]) &&
          raw->operand_width >= 32;
 }
@@ -640,12 +641,19 @@ static void set_other(const struct operation *operation, uint64_t next,
   instruction->may_store = operation->may_store;
   set_references(operation, next, instruction);
   set_values(operation, kind, next, instruction);
-  if (raw->mnemonic != ZYDIS_MNEMONIC_CDQE)
-    return;
-  instruction->values.operation = VALUE_COPY;
-  instruction->values.to = instruction->values.first = RAX;
-  instruction->values.part = 4;
-  instruction->values.size = WORD;
+  struct code_values *values = &instruction->values;
+  if (raw->mnemonic == ZYDIS_MNEMONIC_CDQE) {
+    values->operation = VALUE_COPY;
+    values->to = values->first = RAX;
+    values->part = 4;
+    values->size = WORD;
+  } else if (clears(operation) && raw->mnemonic != ZYDIS_MNEMONIC_SBB) { /* the number 0 */
+    values->operation = VALUE_COPY;
+    values->first = VALUE_NUMBER;
+    values->second = CODE_NO_REGISTER;
+    values->part = values->size = WORD;
+    instruction->target = 0;
+  }
 }
 
 static void decode(const uint8_t *bytes, size_t size, uint64_t address,
