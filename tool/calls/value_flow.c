@@ -83,10 +83,15 @@ static void note_names(struct value_flow *flow, const struct code_instruction *i
     integers_add(&flow->named, instruction->constants[k]);
 }
 
+/* Addresses made of the frame pointer are on the stack only if it points there. */
 static void note(void *context, const struct code_instruction *instruction) {
   struct value_flow *flow = context;
   const struct code_stack *stack = &instruction->stack;
-  flow->slots.has_address |= stack->is_address || stack->handed != CODE_NO_BASE;
+  flow->slots.has_address |= (stack->is_address && stack->base == CODE_STACK_POINTER) ||
+                             stack->handed == CODE_STACK_POINTER;
+  flow->has_frames_address |= (stack->is_address && stack->base == CODE_FRAME_POINTER) ||
+                              stack->handed == CODE_FRAME_POINTER;
+  flow->has_frame |= stack->copy == CODE_STACK_POINTER;
   note_names(flow, instruction);
 }
 
@@ -116,6 +121,8 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
   flow->slots.made.count = !is_alone && graph->functions[number].is_mixed ? CODE_PLACES + 1 : 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
+  flow->has_frame = graph->functions[number].is_part || graph->functions[number].is_mixed;
+  flow->has_frames_address = false;
   flow->named.count = 0;
   flow->unit->note = note;
   flow->unit->note_context = flow;
@@ -124,6 +131,7 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
     add_function(flow, i);
   unit_start_targets(flow->unit);
   flow->unit->note = NULL;
+  flow->slots.has_address |= flow->has_frame && flow->has_frames_address;
   integers_sort(&flow->named);
   intern_clear(&flow->table_numbers);
   flow->table_count = 0;

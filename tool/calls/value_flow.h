@@ -40,6 +40,8 @@ struct value_flow {
   bool sums_code;   /* it adds something to an address of code; */
   bool hands_over;  /* maybe for other functions: without a jump, or not to a place of its own */
   bool names_label; /* it makes the address of a place of its own */
+  bool has_frame;   /* its frame pointer may point to the stack; */
+  bool has_frames_address;     /* it makes an address of that */
   bool knows_arguments;        /* at its start, registers hold CODE_ARGUMENT values */
   bool has_targets;            /* a table points into a block: the blocks must be made again */
   bool enters_labels;          /* unresolved jumps may go to places that are marked, */

@@ -219,9 +219,8 @@ static struct code_value load_place(struct code_slots *slots, struct code_place 
   if (slot != NULL)
     loaded = (struct code_value){.kind = CODE_HELD, .table = slot->address};
   loaded.is_stack = is_among(&slots->stacks, place, may_be_at);
-  loaded.is_made =
-      is_among(&slots->made, place, may_be_at) ||
-      (place.region != REGION_FIXED && slots->has_address && slots->has_distant_store);
+  loaded.is_made = is_among(&slots->made, place, may_be_at) ||
+                   (place.region != REGION_FIXED && slots->has_address && slots->has_distant_store);
   return loaded;
 }
 
