@@ -47,7 +47,8 @@ check_aarch64() {
   # An instruction that stores by a register also moves that.
   for way in 'add x29, sp, #0; str x0, [x29, #24]!' 'add x29, sp, #0; stp x0, x0, [x29, #16]!' 'add x29, sp, #24; str x0, [x29], #8' \
     'add x29, sp, #16; st1 {v0.2d}, [x29], #16' 'add x29, sp, #16; stlr x0, [x29, #-8]!' 'mov x29, sp; add sp, sp, #16; st1 {v0.2d}, [sp], x1; mov sp, x29' \
-    'mov x29, sp; add sp, sp, #16; swpp x0, x9, [sp]; mov sp, x29' 'mov x29, sp; add sp, sp, #24; stlr x0, [sp, #-8]!; mov sp, x29'; do
+    'mov x29, sp; add sp, sp, #16; swpp x0, x9, [sp]; mov sp, x29' 'mov x29, sp; add sp, sp, #24; stlr x0, [sp, #-8]!; mov sp, x29' \
+    'mov x29, sp; mov x30, x0; .inst 0xa9817bbd /* stp x29, x30, [x29, #16]! */'; do
     check kept "stored over by a register that moves: $way" ".arch armv9.4-a+lse128+rcpc3; sub sp, sp, #32; stp x29, x30, [sp, #16]; $way; ldp x29, x30, [sp, #16]; add sp, sp, #32; ret"
   done
   check dropped "stored beside" ".arch armv8.5-a+memtag; stp x29, x30, [sp, #-48]!; stlur x0, [sp, #16]; ldapur x0, [sp, #8]; stgp x0, x0, [sp, #16]

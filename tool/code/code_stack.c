@@ -63,7 +63,7 @@ void stack_set_sum(const struct code_architecture *architecture, struct code_sta
 void stack_set_saved(const struct code_architecture *architecture, struct code_stack *stack,
                      unsigned number, int32_t offset, bool is_load) {
   assert(number < CODE_REGISTERS && offset >= 0 && offset % 8 == 0 && offset / 8 < CODE_WORDS);
-  if (!is_load)
+  if (!is_load && stack->handed == CODE_NO_BASE)
     stack_hand(architecture, stack, number);
   if (stack->base == CODE_NO_BASE)
     return;
