@@ -135,6 +135,7 @@ check_given dropped 'sub $24, %rsp; add %rdi, %rsi; mov %rsi, 8(%rsp); lea 8(%rs
 # Where the frame pointer is a register like others, no address of the stack is made of it.
 check_given dropped 'push %rbp; sub $16, %rsp; mov %rdx, %rbp; mov %rdi, (%rsp); mov (%rbp), %rcx; add %rsi, %rsi; mov %rsi, (%rcx); call *(%rsp); add $16, %rsp; pop %rbp; ret'
 check_given kept 'push %rbp; sub $16, %rsp; xor %ebp, %ebp; add %rsp, %rbp; add %rsi, %rdi; mov %rbp, %rcx; mov %rdi, (%rcx); call *(%rsp); add $16, %rsp; pop %rbp; ret'
+check_given kept 'enter $32, $0; add %rsi, %rdi; lea -8(%rbp), %rcx; mov %rdi, (%rcx); call *24(%rsp); ud2'
 for store in mov and; do # also where all registers that it names are computed
   check_given kept "sub \$24, %rsp; add %rsi, %rdi; imul \$3, %rax, %rax; lea 8(%rsp), %rcx; $store %rdi, (%rcx); call *8(%rsp); add \$24, %rsp; ret"
 done

@@ -193,6 +193,7 @@ static enum code_kind kind_of(const ZydisDecodedInstruction *raw) {
     return CODE_RETURN;
   case ZYDIS_MNEMONIC_INT: /* calls of the operating system with other numbers */
   case ZYDIS_MNEMONIC_SYSENTER:
+  case ZYDIS_MNEMONIC_ENTER: /* moves both pointers; compilers use shorter ways */
     return CODE_INVALID;
   default:
     return CODE_OTHER;
@@ -314,8 +315,6 @@ static bool moves_by_less(const struct operation *operation) {
     return is_narrow;
   case ZYDIS_MNEMONIC_LEA: /* a value other than an address on the stack may be a number in rbp */
     return is_narrow && (to == RSP || (to == RBP && is_base(operation->near)));
-  case ZYDIS_MNEMONIC_ENTER:
-    return true;
   default:
     return false;
   }
