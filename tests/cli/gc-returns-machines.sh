@@ -40,7 +40,7 @@ check_aarch64() {
   done
   for way in 'orr x9, x29, x29' 'add x9, x29, xzr' 'adds x9, x29, #0' 'csel x9, x29, xzr, eq' 'str x29, [sp, #16]; ldr x9, [sp, #16]' \
     'str x29, [x1]; ldr x9, [x1]' 'mov z0.d, x29; fmov x9, d0' 'mov z0.d, p0/m, x29; fmov x9, d0' 'insr z0.d, x29; fmov x9, d0' \
-    'index z0.d, x29, #0; fmov x9, d0' 'index z0.d, #0, x29; mov x9, v0.d[1]' 'st64b x22, [x1]; ldr x9, [x1, #56]' \
+    'index z0.d, x29, #0; fmov x9, d0' 'addvl x9, x29, #0' 'index z0.d, #0, x29; mov x9, v0.d[1]' 'st64b x22, [x1]; ldr x9, [x1, #56]' \
     'casp x0, x1, x28, x29, [x1]; ldr x9, [x1, #8]'; do
     check kept "stored over by the frame's address: $way" ".arch armv9-a+ls64; stp x29, x30, [sp, #-32]!; mov x29, sp; $way; str x0, [x9, #8]; ldp x29, x30, [sp], #32; ret"
   done

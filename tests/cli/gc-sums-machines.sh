@@ -88,7 +88,7 @@ check_aarch64() {
     check_called kept "given, and stored where another register points to: $way" "$given" "$extensions; $sum; add x9, sp, #8; $way; ldr x3, [sp, #8]; $back" -no-pie
   done
   for way in 'add x9, sp, #8; ldr x3, [x9]' 'mov x9, sp; ldp x4, x3, [x9]' 'add x9, sp, #8; str x9, [sp, #16]; ldr x10, [sp, #16]; ldr x3, [x10]' 'mov x9, sp; ldr x3, [x9, x2]' \
-    'mov x9, sp; ldr x4, [x9], #8; ldr x3, [x9]' 'mov x9, sp; ldp x9, x3, [x9]'; do
+    'mov x9, sp; ldr x4, [x9], #8; ldr x3, [x9]' 'mov x9, sp; ldp x9, x3, [x9]' '.arch armv9-a; addvl x9, sp, #0; ldr x3, [x9, #8]'; do
     check_called kept "given, and loaded where another register points to: $way" "$given" "$sum; str x0, [sp, #8]; $way; $back"
   done
   for way in 'b 2f; 3: sub sp, sp, #16; ldr x3, [sp, #24]; add sp, sp, #16; b 4f; 2: str x0, [sp, #8]; b 3b; 4:' 'mov x29, sp; str x0, [sp, #8]; ldr x3, [x29, #8]' \

@@ -431,14 +431,14 @@ static bool fills_vector(uint32_t word, bool *may_be_stack) {
 /* Of SVE and SME, whose instructions are many: any may write to a general register. Stores are of
  * any size. */
 static void decode_scalable(uint32_t word, struct code_instruction *instruction) {
-  enum { ADDS_LENGTH_MASK = 0xff20f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
+  enum { ADDS_LENGTH_MASK = 0xffa0f000, ADDS_LENGTH = 0x04205000, STORES = 7 };
   enum { TILE_MEMORY = 0xe0 >> 1, FIRST_SELECTOR = 12 }; /* LD1B ... ST1Q, LDR, STR of SME's ZA */
   enum { STORES_SEVERAL_MASK = 0xfea00000, STORES_SEVERAL = 0xa0200000 }; /* of SME2 and SVE2.1 */
   struct code_stack *stack = &instruction->stack;
   const bool adds_length = (word & ADDS_LENGTH_MASK) == ADDS_LENGTH;
   bool may_be_stack;
   const bool is_filled = fills_vector(word, &may_be_stack);
-  instruction->parts.may_write = bit(to_of(word));
+  *(adds_length ? &instruction->parts.writes : &instruction->parts.may_write) = bit(to_of(word));
   if (!is_filled && !adds_length) /* an address, or a vector */
     instruction->parts.reads &= ~bit(LINK);
   instruction->may_store =
@@ -447,7 +447,9 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
     instruction->parts.reads |= bit(FIRST_SELECTOR + (unsigned)link_field(word, 13, 2));
   if (adds_length && to_of(word) == SP)
     stack->growth = CODE_STACK_LOST;
-  else if ((adds_length && other_of(word) == SP) || (may_be_stack && from_of(word) == SP))
+  else if (adds_length && stack_base(&code_aarch64, other_of(word)) != CODE_NO_BASE)
+    stack_set_address(&code_aarch64, stack, other_of(word), (int32_t)signed_field(word, 5, 6));
+  else if (may_be_stack && from_of(word) == SP)
     stack_set_address(&code_aarch64, stack, SP, 0);
   else if (instruction->may_store)
     stack_set_memory(&code_aarch64, stack, from_of(word), -LINK_FAR, 2 * LINK_FAR, false);
