@@ -283,6 +283,7 @@ struct graph_builder {
   struct unit unit; /* the code of the function that a step follows */
   uint64_t global;  /* the global pointer's value; 0: unknown */
   uint32_t lost;    /* registers that some function changes though calls preserve them */
+  bool makes_frame; /* some function makes the frame pointer for its caller */
   /* A function, an instruction, or a word, from which others may make the address of any code, and
    * call it; or 0. */
   uint64_t hands_over;

@@ -343,8 +343,11 @@ static void enter_unseen(struct returns *returns) {
 
 /* Control leaves the function. On another stack, registers are switched, too. */
 static void note_lost(struct returns *returns, const struct state *state) {
-  if (!state->stack.is_foreign)
-    returns->verdicts[returns->function].lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+  struct returns_verdict *verdict = &returns->verdicts[returns->function];
+  if (state->stack.is_foreign)
+    return;
+  verdict->lost |= (uint16_t)(KEPT_REGISTERS & ~state->own);
+  verdict->makes_frame |= (state->own & CODE_PRESERVED_FRAME) == 0 && !state->frame.is_foreign;
 }
 
 /* A return, or another function's. */
@@ -428,6 +431,7 @@ static void judge_all(struct returns *returns) {
   struct returns_verdict *verdict = &returns->verdicts[returns->function];
   verdict->is_odd = verdict->runs_oddly = verdict->reads_return = verdict->is_read_surely = false;
   verdict->lost = 0;
+  verdict->makes_frame = false;
   returns->handed_count = returns->kept_count = 0;
   if (!unit->architecture->has_link)
     add_kept(returns, 0);
@@ -632,6 +636,7 @@ static void apply(const struct returns *returns, uint32_t number, struct endings
   if (verdict->is_read_surely && function->address != graph->linkage.entry)
     builder->hands_over = function->address;
   builder->lost |= code_registers(builder->architecture, verdict->lost);
+  builder->makes_frame |= verdict->makes_frame;
   if (verdict->runs_oddly && endings->runs_on[number] == RUNS_ON)
     endings->runs_on[number] = RUNS_ODDLY;
   if (!verdict->is_odd)

@@ -41,6 +41,7 @@ struct returns_verdict {
   bool is_waiting;
   uint8_t times;        /* that it was followed */
   uint16_t lost;        /* callee-saved registers that have other values at a return: a set */
+  bool makes_frame;     /* the frame pointer has one on the stack there */
   uint32_t first_entry; /* into it, plus 1; or 0 */
 };
 

@@ -40,6 +40,7 @@ struct value_flow value_flow_open(struct graph_builder *builder) {
       .slots.start = graph->code_start,
       .slots.size = graph->code_span,
       .slots.lost = builder->lost,
+      .slots.makes_frame = builder->makes_frame,
   };
 }
 

@@ -261,6 +261,7 @@ struct code_slots {
   bool is_fixed;        /* at a fixed address: a number may be an address */
   bool has_grown;       /* there are new ones */
   uint32_t lost;        /* registers that some function changes though calls preserve them */
+  bool makes_frame;     /* some function makes the frame pointer for its caller */
   bool has_load;        /* something was loaded from the stack */
   /* Registers may hold addresses of places on the stack; a computed value was stored by such a
    * register, perhaps. */

@@ -148,8 +148,10 @@ static void follow_call(const struct code_architecture *architecture, struct cod
   }
   struct code_value *value = &state->registers[architecture->result];
   *value = (struct code_value){.is_made = value->is_made};
-  if ((lost >> architecture->in_sets[0] & 1) != 0)
-    state->frame = (struct code_place){.region = REGION_FRAME};
+  if ((lost >> architecture->in_sets[0] & 1) == 0)
+    return;
+  state->frame = (struct code_place){.region = REGION_FRAME};
+  state->registers[architecture->in_sets[0]].is_stack |= state->slots->makes_frame;
 }
 
 /* The sum of an address, or of one of several, and something else. */
