@@ -146,6 +146,13 @@ for features in +m,+zca +m,+zca,+zcmp; do
     expect_saved moves moves "ra-8 s0-16 s1-24 s2-32"
   fi
 done
+# The same in shared code, which goes back by t0.
+"$LLVM/bin/llc" -mtriple=riscv64-linux-gnu -O2 -mattr=+m,+zca,+zcmp -target-abi=lp64 moves.bc -o moves.s
+sed -i 's/cm\.mvsa01.*/jal t0, shared/' moves.s
+echo '.text; .type shared, @function; shared: cm.mvsa01 s1, s2; jr t0; .size shared, . - shared' >>moves.s
+"$LLVM/bin/llvm-mc" -triple=riscv64 -mattr=+m,+zca,+zcmp -target-abi=lp64 -filetype=obj moves.s -o moves.o
+"$LLVM/bin/ld.lld" -shared -z notext -o moves moves.o
+[[ $("$stackpack" dump moves) != *"from there"* ]] || fail "saved registers beside shared code that can't be decoded"
 
 can_run riscv64 || { echo "no qemu, or no compiler: nothing was run"; exit 0; }
 cat >collector.c <<'C'

@@ -109,6 +109,12 @@ static uint64_t bytes_at(const void *context, uint64_t address, const uint8_t **
   return part->size - (address - part->address);
 }
 
+static bool is_decodable(const struct function *function,
+                         const struct code_instruction *instruction) {
+  return instruction->kind != CODE_INVALID &&
+         !(instruction->may_be_call && function->may_have_short_calls);
+}
+
 /* Follows a helper, if control goes to one. */
 static bool follow_helper(struct function *function, const struct unit_step *step,
                           struct state *state) {
@@ -118,8 +124,10 @@ static bool follow_helper(struct function *function, const struct unit_step *ste
   const struct code_instruction transfer = unit_instruction(unit, step);
   const size_t count = helper_read(&unit->decoder, &unit->parts, &code, &transfer,
                                    state->link_copies != 0, instructions);
-  for (size_t i = 0; i < count; i++)
+  for (size_t i = 0; i < count; i++) {
+    function->is_broken |= !is_decodable(function, &instructions[i]);
     (void)state_follow(state, unit->architecture, &instructions[i]);
+  }
   return count > 0;
 }
 
@@ -270,8 +278,7 @@ static void note_step(void *context, const struct unit_step *step, const struct 
     ending->is_remade = true;
     ending->first_of_last = number + 1;
   }
-  function->is_broken |= step->kind == CODE_INVALID;
-  function->is_broken |= form->may_be_call && function->may_have_short_calls;
+  function->is_broken |= !is_decodable(function, form);
   function->is_broken |= step->kind == CODE_CALL && step->target_kind == CODE_DIRECT &&
                          step->target != function->address &&
                          step->target - function->address < function->size;
