@@ -79,19 +79,11 @@ static bool loads_frame_pointer(uint32_t word) {
          ((word & 0xfec00000) == 0xf8400000 && (word & 31) == 29);
 }
 
-/* B, BR and RET: what follows is reached from elsewhere. */
-static bool is_branch(uint32_t word) {
-  return (word & 0xfc000000) == 0x14000000 || (word & 0xfebf0000) == 0xd61f0000;
-}
-
 static bool has_moved(uintptr_t from, uintptr_t to, bool frame_pointer) {
   int64_t moved = 0;
   for (; from < to; from += INSTRUCTION) {
     const uint32_t word = *(const uint32_t *)from;
-    if (is_branch(word))
-      moved = 0;
-    else
-      moved += frame_pointer ? loads_frame_pointer(word) : movement(word);
+    moved += frame_pointer ? loads_frame_pointer(word) : movement(word);
   }
   return moved != 0;
 }

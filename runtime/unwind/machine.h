@@ -45,8 +45,8 @@ struct unwinder_machine {
    * (sysdeps/unix/sysv/linux, swapcontext.S) */
   struct machine_code switches;
 
-  /* NULL, or: whether code has moved the stack pointer, or loaded the frame pointer, on the way from
-   * one place to another without a branch. */
+  /* NULL, or: whether code has moved the stack pointer, or loaded the frame pointer, between two
+   * places. */
   bool (*has_moved)(uintptr_t from, uintptr_t to, bool frame_pointer);
 };
 extern const struct unwinder_machine unwinder_machine;

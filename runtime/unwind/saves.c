@@ -24,7 +24,8 @@
  *   - where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 is yet to add
  *     to the stack pointer. There the step fails.
  *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that aren't
- *     asynchronous): the return address is in x30, and the CFA is another one. There the step fails.
+ *     asynchronous), and in code without a frame behind those: the return address is in x30, and the
+ *     CFA is another one. There the step fails.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -104,9 +105,9 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
 }
 
 /* Whether the row `now` is of the place where the signal came: the code from its start on changes
- * nothing that it goes by. */
+ * nothing that it goes by. Behind an epilogue, ways with and without a frame look alike. */
 static bool is_exact(const struct search *search) {
-  enum { NEAR = 256 }; /* a prologue or epilogue is shorter */
+  enum { NEAR = 4096 }; /* at most two pages are read */
   const bool by_pointer = has_cfa_by(search->now, STACKPACK_FRAME_POINTER);
   const uintptr_t pc = search->pc;
   const uintptr_t from = pc - search->start > NEAR ? pc - NEAR : search->start;

@@ -226,9 +226,9 @@ static bool resolver_is_passed(void) {
 
 /* ---- Rules that aren't exact ---- */
 
-/* Functions whose rules pass over prologues and epilogues. */
-extern const char in_prologue[], in_frame[], in_epilogue[], in_pointed_frame[],
-    in_pointed_epilogue[];
+/* Functions whose rules pass over prologues and epilogues, and over code without the frame. */
+extern const char in_prologue[], in_frame[], in_epilogue[], without_frame[], in_pointed_frame[],
+    in_pointed_epilogue[], without_pointed_frame[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "sub sp, sp, #32\n"
@@ -237,6 +237,7 @@ __asm__(".text\n"
         "in_frame: nop\n"
         "add sp, sp, #32\n"
         "in_epilogue: ret\n"
+        "without_frame: ret\n"
         ".cfi_endproc\n"
         ".cfi_startproc\n"
         "stp x29, x30, [sp, #-16]!\n"
@@ -247,6 +248,8 @@ __asm__(".text\n"
         "in_pointed_frame: nop\n"
         "ldp x29, x30, [sp], #16\n"
         "in_pointed_epilogue: ret\n"
+        ".fill 400, 4, 0xd503201f\n" /* nop */
+        "without_pointed_frame: ret\n"
         ".cfi_endproc\n");
 
 static bool is_unwound_at(const char *pc) {
@@ -264,7 +267,8 @@ static bool is_unwound_at(const char *pc) {
 static bool rules_are_checked(void) {
   return is_unwound_at(in_frame) && is_unwound_at(in_pointed_frame) &&
          !is_unwound_at(in_prologue) && !is_unwound_at(in_epilogue) &&
-         !is_unwound_at(in_pointed_epilogue);
+         !is_unwound_at(without_frame) && !is_unwound_at(in_pointed_epilogue) &&
+         !is_unwound_at(without_pointed_frame);
 }
 #else
 static bool resolver_is_passed(void) { return true; }
