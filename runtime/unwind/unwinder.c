@@ -159,8 +159,11 @@ static bool read_return(struct target *target, const struct found *found, uintpt
 static bool is_after_call(uintptr_t pc) {
   enum { CALL_MAX = 8 };
   struct eh_frame_entry entry;
-  return machine_can_read(pc - CALL_MAX, CALL_MAX)
-             ? machine_find(THIS_MACHINE)->ends_call((const uint8_t *)pc, CALL_MAX)
+  size_t size = CALL_MAX;
+  if (!machine_can_read(pc - size, size))
+    size = pc % CALL_MAX; /* a page begins there, if its code can be read at all */
+  return size != 0 && machine_can_read(pc - size, size)
+             ? machine_find(THIS_MACHINE)->ends_call((const uint8_t *)pc, size)
              : table_find(pc - 1, &entry) == STACKPACK_UNWINDER_NO_REASON;
 }
 

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 static struct stackpack_unwinder unwinder;
 
@@ -417,6 +418,25 @@ TEST(words_that_are_no_return_addresses) {
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_OUTERMOST);
   context = interrupted_at(&words[WORDS - 1], 5);
   ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  end_stack();
+}
+
+/* A function that a just-in-time compiler makes may begin a page, and its call may be near. */
+TEST(a_call_at_the_start_of_memory) {
+  static const uint8_t code[] = {0x50 /* push %rax */, 0xe8, 0, 0, 0, 0};
+  const size_t page = (size_t)getpagesize();
+  uintptr_t *words = make_stack();
+  uint8_t *memory = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ck_assert_ptr_ne(memory, MAP_FAILED);
+  ck_assert_int_eq(mprotect(memory + page, page, PROT_READ | PROT_WRITE), 0);
+  memcpy(memory + page, code, sizeof code);
+  const uintptr_t after = (uintptr_t)memory + page + sizeof code;
+  struct stackpack_context context = interrupted_at(&words[1], after);
+  ck_assert_int_eq(stackpack_unwinder_step(&unwinder, stack, &context), STACKPACK_UNWOUND);
+  ck_assert_uint_eq(context.pc, after);
+  for (unsigned i = 1; i <= sizeof code; i++)
+    expect_not_unwound(interrupted_at(&words[1], after - i), STACKPACK_UNWINDER_BAD_TABLE);
+  munmap(memory, 2 * page);
   end_stack();
 }
 
