@@ -39,8 +39,9 @@
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
  * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's and
- * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, and LLVM's before
- * version 20 in epilogues: only without these, signals may come at any instruction.
+ * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, as are LLVM's for
+ * -Oz, and before version 20 all of LLVM's in epilogues: only without these, signals may come at any
+ * instruction.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H

@@ -88,6 +88,24 @@ static bool has_moved(uintptr_t from, uintptr_t to, bool frame_pointer) {
   return moved != 0;
 }
 
+/* Whether an instruction saves or loads a caller's register in a frame (LDP, STP, LDR and STR of 64
+ * bits), or makes a stack or frame pointer (ADD and SUB of a number). */
+static bool uses_frame(uint32_t word) {
+  const unsigned base = word >> 5 & 31, first = word & 31, second = word >> 10 & 31;
+  const bool is_pair = (word & 0xfe000000) == 0xa8000000,
+             is_one = (word & 0xfe800000) == 0xf8000000;
+  if ((word & 0xbf80001d) == 0x9100001d)
+    return true;
+  return (base == SP || base == 29) && (((is_pair || is_one) && first >= 19 && first < SP) ||
+                                        (is_pair && second >= 19 && second < SP));
+}
+
+static bool has_frame(uintptr_t from, uintptr_t to) {
+  while (from < to && !uses_frame(*(const uint32_t *)from))
+    from += INSTRUCTION;
+  return from < to;
+}
+
 /* ---- The machine ---- */
 
 /* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, and
@@ -105,6 +123,7 @@ const struct unwinder_machine unwinder_machine = {
     .stubs = {stubs, sizeof stubs / sizeof *stubs},
     .linker = {resolver, sizeof resolver / sizeof *resolver},
     .has_moved = has_moved,
+    .has_frame = has_frame,
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

@@ -48,6 +48,9 @@ struct unwinder_machine {
   /* NULL, or: whether code has moved the stack pointer, or loaded the frame pointer, between two
    * places. */
   bool (*has_moved)(uintptr_t from, uintptr_t to, bool frame_pointer);
+
+  /* The same: whether code between two places makes a frame, frees it, or saves registers there. */
+  bool (*has_frame)(uintptr_t from, uintptr_t to);
 };
 extern const struct unwinder_machine unwinder_machine;
 

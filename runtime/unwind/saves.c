@@ -25,7 +25,8 @@
  *     to the stack pointer. There the step fails.
  *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that aren't
  *     asynchronous), and in code without a frame behind those: the return address is in x30, and the
- *     CFA is another one. There the step fails.
+ *     CFA is another one. There the step fails; and in the functions without rules that Clang makes of
+ *     parts of prologues and epilogues.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -47,6 +48,7 @@ struct search {
   bool has_other_place; /* a register's, and it isn't below the CFA: so no frame has it */
   bool has_landing;     /* a row is of a function that throws */
   uintptr_t start;      /* of the row `now` */
+  bool has_one_row;
 };
 
 static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
@@ -84,6 +86,7 @@ static bool is_landing(const struct search *search, const struct frame_rules *ro
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct search *search = context;
   search->has_landing |= is_landing(search, row);
+  search->has_one_row = range.start == search->entry->function.start;
   if (search->pc >= range.start && search->pc < range.end)
     search->start = range.start;
   for (unsigned i = 0; i < SAVES; i++) {
@@ -104,10 +107,22 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
   return true;
 }
 
+enum { NEAR = 4096 }; /* at most two pages are read */
+
+/* Whether the function is a part of its caller's prologue or epilogue: it uses a frame, and its rules
+ * have none. */
+static bool is_outlined(const struct search *search) {
+  const struct code_range function = search->entry->function;
+  const uintptr_t size =
+      function.end - function.start < NEAR ? function.end - function.start : NEAR;
+  return search->has_one_row && unwinder_machine.has_frame != NULL &&
+         machine_can_read(function.start, size) &&
+         unwinder_machine.has_frame(function.start, function.start + size);
+}
+
 /* Whether the row `now` is of the place where the signal came: the code from its start on changes
  * nothing that it goes by. Behind an epilogue, ways with and without a frame look alike. */
 static bool is_exact(const struct search *search) {
-  enum { NEAR = 4096 }; /* at most two pages are read */
   const bool by_pointer = has_cfa_by(search->now, STACKPACK_FRAME_POINTER);
   const uintptr_t pc = search->pc;
   const uintptr_t from = pc - search->start > NEAR ? pc - NEAR : search->start;
@@ -118,11 +133,12 @@ static bool is_exact(const struct search *search) {
 
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]) {
-  struct search search = {entry, pc, now, saves, false, false, 0};
+  struct search search = {entry, pc, now, saves, false, false, 0, false};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
-  return is_exact(&search) && (!search.has_landing || is_landing(&search, now)) &&
+  return is_exact(&search) && !is_outlined(&search) &&
+         (!search.has_landing || is_landing(&search, now)) &&
          !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
          (!search.has_other_place || has_cfa_by(now, STACKPACK_STACK_POINTER) ||
           has_cfa_by(now, STACKPACK_FRAME_POINTER));

@@ -228,7 +228,7 @@ static bool resolver_is_passed(void) {
 
 /* Functions whose rules pass over prologues and epilogues, and over code without the frame. */
 extern const char in_prologue[], in_frame[], in_epilogue[], without_frame[], in_pointed_frame[],
-    in_pointed_epilogue[], without_pointed_frame[];
+    in_pointed_epilogue[], without_pointed_frame[], in_leaf[], in_part[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "sub sp, sp, #32\n"
@@ -250,6 +250,15 @@ __asm__(".text\n"
         "in_pointed_epilogue: ret\n"
         ".fill 400, 4, 0xd503201f\n" /* nop */
         "without_pointed_frame: ret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "in_leaf: ldr x0, [sp, #16]\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".cfi_startproc\n" /* of several functions' epilogues */
+        "in_part: nop\n"
+        "ldp x20, x19, [sp, #16]\n"
+        "ret\n"
         ".cfi_endproc\n");
 
 static bool is_unwound_at(const char *pc) {
@@ -268,7 +277,7 @@ static bool rules_are_checked(void) {
   return is_unwound_at(in_frame) && is_unwound_at(in_pointed_frame) &&
          !is_unwound_at(in_prologue) && !is_unwound_at(in_epilogue) &&
          !is_unwound_at(without_frame) && !is_unwound_at(in_pointed_epilogue) &&
-         !is_unwound_at(without_pointed_frame);
+         !is_unwound_at(without_pointed_frame) && is_unwound_at(in_leaf) && !is_unwound_at(in_part);
 }
 #else
 static bool resolver_is_passed(void) { return true; }
