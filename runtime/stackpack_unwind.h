@@ -28,7 +28,7 @@
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
  * - For some instructions tables are wrong: where a throw, longjmp, setcontext or swapcontext is
- *   about to go on elsewhere; and in code by -Oz, where a word has been pushed for a moment (x86-64),
+ *   about to go on elsewhere; and, mostly by -Oz, where a word has been pushed for a moment (x86-64),
  *   and in prologues, epilogues and the code behind those (AArch64). A thread that may have been
  *   stopped at such a one gives STACKPACK_NOT_UNWOUND: let it go on, and stop it again.
  * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and

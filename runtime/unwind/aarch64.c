@@ -106,6 +106,18 @@ static bool has_frame(uintptr_t from, uintptr_t to) {
   return from < to;
 }
 
+/* Whether there is a store of x30: STP or STR of 64 bits. */
+static bool saves_link(uintptr_t from, uintptr_t to) {
+  for (; from < to; from += INSTRUCTION) {
+    const uint32_t word = *(const uint32_t *)from;
+    const bool is_pair = (word & 0xfe400000) == 0xa8000000;
+    if ((is_pair && (word >> 10 & 31) == 30) ||
+        ((is_pair || (word & 0xfec00000) == 0xf8000000) && (word & 31) == 30))
+      return true;
+  }
+  return false;
+}
+
 /* ---- The machine ---- */
 
 /* While the kernel's __kernel_rt_sigreturn runs, the stack pointer is the address of a siginfo, and
@@ -124,6 +136,7 @@ const struct unwinder_machine unwinder_machine = {
     .linker = {resolver, sizeof resolver / sizeof *resolver},
     .has_moved = has_moved,
     .has_frame = has_frame,
+    .saves_link = saves_link,
 };
 
 /* ---- stackpack_unwinder_call: see machine.h ---- */

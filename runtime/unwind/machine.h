@@ -51,6 +51,9 @@ struct unwinder_machine {
 
   /* The same: whether code between two places makes a frame, frees it, or saves registers there. */
   bool (*has_frame)(uintptr_t from, uintptr_t to);
+
+  /* The same: whether it saves the return address's register. */
+  bool (*saves_link)(uintptr_t from, uintptr_t to);
 };
 extern const struct unwinder_machine unwinder_machine;
 

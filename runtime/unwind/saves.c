@@ -26,7 +26,7 @@
  *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that aren't
  *     asynchronous), and in code without a frame behind those: the return address is in x30, and the
  *     CFA is another one. There the step fails; and in the functions without rules that Clang makes of
- *     parts of prologues and epilogues.
+ *     parts of prologues and epilogues, and where Clang puts the store of x30 off.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -49,6 +49,7 @@ struct search {
   bool has_landing;     /* a row is of a function that throws */
   uintptr_t start;      /* of the row `now` */
   bool has_one_row;
+  bool starts_with_link; /* saved: the function is a part of another one */
 };
 
 static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
@@ -83,10 +84,17 @@ static bool is_landing(const struct search *search, const struct frame_rules *ro
   return landing_is_in(row, rules_others(row, (unsigned)search->entry->cie.facts.return_register));
 }
 
+/* Whether a row has the return address in the frame. */
+static bool has_saved_link(const struct frame_rules *row) {
+  const int link = unwinder_machine.link;
+  return link != MACHINE_CALL_PUSHES && row->kinds[link] == RULE_AT && row->values[link] < 0;
+}
+
 static bool look_at_row(void *context, struct frame_rules *row, struct code_range range) {
   struct search *search = context;
   search->has_landing |= is_landing(search, row);
   search->has_one_row = range.start == search->entry->function.start;
+  search->starts_with_link |= search->has_one_row && has_saved_link(row);
   if (search->pc >= range.start && search->pc < range.end)
     search->start = range.start;
   for (unsigned i = 0; i < SAVES; i++) {
@@ -120,6 +128,14 @@ static bool is_outlined(const struct search *search) {
          unwinder_machine.has_frame(function.start, function.start + size);
 }
 
+/* Whether the rules name the return address's place though the function is yet to save it. */
+static bool is_early(const struct search *search) {
+  const uintptr_t start = search->entry->function.start, size = search->pc - start;
+  return has_saved_link(search->now) && !search->starts_with_link && size <= NEAR && size != 0 &&
+         unwinder_machine.saves_link != NULL && machine_can_read(start, size) &&
+         !unwinder_machine.saves_link(start, search->pc);
+}
+
 /* Whether the row `now` is of the place where the signal came: the code from its start on changes
  * nothing that it goes by. Behind an epilogue, ways with and without a frame look alike. */
 static bool is_exact(const struct search *search) {
@@ -133,11 +149,11 @@ static bool is_exact(const struct search *search) {
 
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]) {
-  struct search search = {entry, pc, now, saves, false, false, 0, false};
+  struct search search = {entry, pc, now, saves, false, false, 0, false, false};
   for (unsigned i = 0; i < SAVES; i++)
     saves[i] = (struct save){.from = NOT_SAVED};
   frame_rules_run(&entry->cie.facts, entry->fde, entry->function, look_at_row, &search);
-  return is_exact(&search) && !is_outlined(&search) &&
+  return is_exact(&search) && !is_outlined(&search) && !is_early(&search) &&
          (!search.has_landing || is_landing(&search, now)) &&
          !machine_is_behind(&unwinder_machine.switches, entry->function.start, pc) &&
          (!search.has_other_place || has_cfa_by(now, STACKPACK_STACK_POINTER) ||

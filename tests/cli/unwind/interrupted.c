@@ -228,7 +228,8 @@ static bool resolver_is_passed(void) {
 
 /* Functions whose rules pass over prologues and epilogues, and over code without the frame. */
 extern const char in_prologue[], in_frame[], in_epilogue[], without_frame[], in_pointed_frame[],
-    in_pointed_epilogue[], without_pointed_frame[], in_leaf[], in_part[];
+    in_pointed_epilogue[], without_pointed_frame[], in_leaf[], in_part[], before_save[],
+    after_save[];
 __asm__(".text\n"
         ".cfi_startproc\n"
         "sub sp, sp, #32\n"
@@ -255,6 +256,13 @@ __asm__(".text\n"
         "in_leaf: ldr x0, [sp, #16]\n"
         "ret\n"
         ".cfi_endproc\n"
+        ".cfi_startproc\n"
+        "sub sp, sp, #16\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset 30, -8\n"
+        "before_save: stp x0, x30, [sp]\n"
+        "after_save: nop\n"
+        ".cfi_endproc\n"
         ".cfi_startproc\n" /* of several functions' epilogues */
         "in_part: nop\n"
         "ldp x20, x19, [sp, #16]\n"
@@ -277,7 +285,8 @@ static bool rules_are_checked(void) {
   return is_unwound_at(in_frame) && is_unwound_at(in_pointed_frame) &&
          !is_unwound_at(in_prologue) && !is_unwound_at(in_epilogue) &&
          !is_unwound_at(without_frame) && !is_unwound_at(in_pointed_epilogue) &&
-         !is_unwound_at(without_pointed_frame) && is_unwound_at(in_leaf) && !is_unwound_at(in_part);
+         !is_unwound_at(without_pointed_frame) && is_unwound_at(in_leaf) &&
+         is_unwound_at(after_save) && !is_unwound_at(before_save) && !is_unwound_at(in_part);
 }
 #else
 static bool resolver_is_passed(void) { return true; }
