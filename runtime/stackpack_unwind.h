@@ -40,8 +40,9 @@
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
  * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's and
  * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, as are LLVM's for
- * -Oz, and before version 20 all of LLVM's in epilogues: only without these, signals may come at any
- * instruction.
+ * -Oz, and before version 20 all of LLVM's in epilogues; and on AArch64, LLVM's for the instructions
+ * after a call of an outlined epilogue (-Oz without -mno-outline). Only without these, signals may come
+ * at any instruction.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H
