@@ -2,7 +2,6 @@
 #include "format/sources_unpack.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 struct unpacked_entry {
   struct sources_entry entry;

@@ -13,11 +13,9 @@
 #include "tool/image/names.h"
 #include "tool/objects/opened.h"
 #include "tool/print/frame_table.h"
-#include "tool/print/json.h"
 #include "tool/print/record_json.h"
 #include "tool/print/record_source.h"
 #include "tool/print/selection.h"
-#include "tool/source/positions.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -5,7 +5,6 @@
 #include "tool/image/output.h"
 #include "tool/rewrite/kept.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -18,7 +18,6 @@
 #include "format/search.h"
 #include "tool/calls/call_graph.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A place in the middle of a function where control may go must have an instruction; otherwise the

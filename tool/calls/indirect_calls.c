@@ -16,8 +16,6 @@
 #include "format/array.h"
 #include "format/search.h"
 
-#include <stdlib.h>
-
 /* ---- Pointers ---- */
 
 /* The word of the offset table that a pointer is, if only the dynamic linker writes it and it has

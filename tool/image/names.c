@@ -4,7 +4,6 @@
 #include "format/array.h"
 #include "format/search.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

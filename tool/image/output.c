@@ -19,7 +19,6 @@
 #include <limits.h>
 #include <linux/limits.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>

@@ -6,7 +6,6 @@
 #ifndef STACKPACK_TOOL_TRACE_H
 #define STACKPACK_TOOL_TRACE_H
 
-#include <stdbool.h>
 #include <time.h>
 
 /* The seconds since then, of CLOCK_MONOTONIC. */

@@ -6,7 +6,6 @@
  */
 #include "tool/ld/programs.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

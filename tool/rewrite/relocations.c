@@ -16,7 +16,6 @@
 #include "tool/rewrite/plan.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
