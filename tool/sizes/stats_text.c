@@ -71,8 +71,10 @@ static void print_distributions(const struct survey *survey) {
   }
 }
 
-static const char *const column_titles[COLUMNS] = {"pairs", "derived", "sets", "slots"};
-static const int column_widths[COLUMNS] = {7, 7, 5, 5};
+static const char *const column_titles[] = {"pairs", "derived", "sets", "slots"};
+static const int column_widths[] = {7, 7, 5, 5};
+_Static_assert(sizeof column_titles / sizeof *column_titles == COLUMNS, "each has a title");
+_Static_assert(sizeof column_widths / sizeof *column_widths == COLUMNS, "each has a width");
 
 static void print_row(const struct survey *survey, const struct survey_row *row, const char *name,
                       const char *indent) {
