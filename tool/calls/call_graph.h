@@ -68,11 +68,15 @@
  *
  *   to take      to find that something refers to a function's address (enum taken)
  *   to name      of an instruction: to have an address in it, or to compute it from constants
- *   landing      a place in the middle of a function: the target of another's jump, or of an exception
+ *   landing      a place in the middle of a function: the target of another's jump or of an
+ *                exception
  *   part         of a function: code with a start of its own that is entered with the function's
- *                frame on the stack, such as `f.cold`. (The parts of parts.h are those of addresses.)
+ *                frame on the stack, such as `f.cold`. (parts.h has the parts of addresses.)
  *   group        functions that share a frame: a function and its parts (frame_groups.c)
  *   label        a place in a function that an unresolved jump of its group may go to
+ *   sum          an address of code plus something else: it may be any address (code_value_kind)
+ *   made         of a value: an instruction may have computed it from any values (struct code_value)
+ *   resolved     of a jump, call or value: its target, or the constant that it is, was found
  *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
  *   odd          of a return, or a jump: it may go elsewhere than the function's caller (returns.h)
  *   stub         code of the procedure linkage table that jumps to a symbol
@@ -331,9 +335,8 @@ void call_types_read(struct graph_builder *builder, const struct image *image,
 
 #define ADDRESS_BITS (((uint64_t)1 << 48) - 1) /* of a pointer; programs use the others for tags */
 
-enum {
-  GRAPH_TAG_SIZE = 16
-}; /* a pointer to the first bytes of a function may be its address with a tag */
+/* A pointer to the first bytes of a function may be its address with a tag. */
+enum { GRAPH_TAG_SIZE = 16 };
 
 /* Whether a function is a part of the linker's procedure linkage table. */
 bool graph_is_linkage(const struct call_graph *graph, uint32_t function);

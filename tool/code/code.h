@@ -1,5 +1,5 @@
-/* code.h - instructions as operations, for the call graph and for frames without unwind tables. Each
- * architecture has a file.
+/* code.h - instructions as operations, for the call graph and for frames without unwind tables.
+ * Each architecture has a file.
  *
  * There are two queries. `decode` is for every instruction of a program: its length, its target,
  * the addresses that it names, its effects on the stack (struct code_stack), and the value that it
@@ -53,11 +53,12 @@ enum { CODE_PRESERVED = 12, CODE_PRESERVED_FRAME = 1, CODE_WORDS = 2 };
 enum { CODE_LINK = 1 << CODE_PRESERVED }; /* the register with a call's return address */
 
 struct code_stack {
-  int32_t growth;  /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
-  int32_t offset;  /* of the memory that is used, from a register after the instruction; from that
-                     * before it, if it becomes something else */
+  int32_t growth; /* of the stack, in bytes: a push has 8; CODE_STACK_LOST: it is elsewhere */
+  /* Of the memory that is used, from the base: from its value after the instruction, or before it
+   * if the base becomes something else. */
+  int32_t offset;
   int32_t size;    /* of that memory, in bytes */
-  uint8_t base;    /* enum code_stack_base: that register; CODE_NO_BASE without such memory */
+  uint8_t base;    /* enum code_stack_base; CODE_NO_BASE without such memory */
   uint8_t copy;    /* enum code_stack_base: the other one of the two is set from this one */
   bool is_read;    /* the memory is only read */
   bool is_address; /* its address is computed, for others that may use it */
@@ -65,11 +66,11 @@ struct code_stack {
    * stored in a word at `offset` from the base, or loaded from there, and maybe another one in the
    * next word; those that change become something else. */
   uint16_t saves[CODE_WORDS], loads[CODE_WORDS], changes;
-  int32_t copy_offset; /* from that register before the instruction */
-  bool reads_link;     /* something else than a return, or a store that saves it, reads that */
-  bool signs_link;     /* its signature is made, or checked */
-  /* enum code_stack_base: another register, or memory, gets a value made of this one. Others may then
-   * use `handed_size` bytes of memory, at `handed_offset` from it. */
+  int32_t copy_offset; /* from `copy` before the instruction */
+  bool reads_link;     /* it reads CODE_LINK: no return, and no store that saves it */
+  bool signs_link;     /* it makes or checks the signature of CODE_LINK */
+  /* enum code_stack_base: another register, or memory, gets a value made of this one. Others may
+   * then use `handed_size` bytes of memory, at `handed_offset` from it. */
   uint8_t handed;
   int32_t handed_offset, handed_size;
 };
@@ -103,7 +104,7 @@ struct code_parts {
   uint32_t may_write;     /* it may or may not write to these */
   uint8_t part;           /* enum part_use */
   bool is_constant;       /* its value is an address only in a file at a fixed address */
-  bool is_copy;           /* one register becomes a copy of another */
+  bool is_copy; /* x86-64: it only copies registers; elsewhere, copies count as computed */
   /* The register that is written to, or the target, is a word of memory outside the stack. */
   bool is_load;
 };
@@ -153,7 +154,7 @@ struct code_values {
   uint8_t part;
   bool is_unsigned;
   uint16_t size;  /* of memory that is stored, in bytes; 4: a register's upper half becomes 0 */
-  int32_t number; /* that is put into memory, or added to it */
+  int32_t number; /* x86-64: that is put into memory, or added to it: `target` has a displacement */
 };
 
 /* Of an instruction that computes the value of a register. */
@@ -170,7 +171,7 @@ enum { CODE_CONSTANTS = 3 };
 
 struct code_instruction {
   uint64_t address;   /* its own */
-  uint64_t target;    /* x86-64, others: the displacement of their memory, or their number */
+  uint64_t target;    /* enum code_target; of others, the displacement of memory, or the number */
   uint64_t reference; /* an address that is given relative to the instruction's own */
   uint64_t constants[CODE_CONSTANTS]; /* wide enough to be an address */
   uint32_t form; /* number of its decoder's, plus 1 (decoder.h); 0: it has none yet */
@@ -233,14 +234,13 @@ struct code_value {
 enum code_region {
   REGION_ANYWHERE, /* an unresolved distance on the stack */
   REGION_START,    /* the stack pointer at the function's start */
-  REGION_LATER, /* the stack pointer when it was aligned or moved by a computed distance, or after
-                    * an exception */
-  REGION_FRAME, /* the frame pointer: unresolved, it may point to the stack */
-  REGION_OTHER, /* the frame pointer is another value */
-  REGION_FIXED, /* memory at a fixed address */
+  REGION_LATER,    /* the same when aligned, moved by a computed distance, or after an exception */
+  REGION_FRAME,    /* the frame pointer: unresolved, it may point to the stack */
+  REGION_OTHER,    /* the frame pointer is another value */
+  REGION_FIXED,    /* memory at a fixed address */
 };
 
-/* The stack pointer, or the frame pointer; and a word that it points to. */
+/* The value of the stack pointer or the frame pointer; or a word that it points to. */
 struct code_place {
   int32_t offset;
   uint32_t region; /* enum code_region */
@@ -266,7 +266,7 @@ struct code_slots {
   /* Registers may hold addresses of places on the stack; a computed value was stored by such a
    * register, perhaps. */
   bool has_address, has_distant_store;
-  uint32_t count; /* likewise */
+  uint32_t count; /* may be more than there is room for: then any place is one */
   struct code_slot {
     uint64_t address;
     struct code_place place;

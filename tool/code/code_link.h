@@ -34,8 +34,8 @@ void link_set_direct(struct code_instruction *instruction, enum code_kind kind, 
 void link_set_part(struct code_instruction *instruction, enum part_use part, unsigned from,
                    int64_t distance);
 
-/* Completes the stack pointer's, frame pointer's and link register's effects by the registers in
- * `parts`. */
+/* When all else is set: completes the effects on the stack pointer, the frame pointer and the link
+ * register by the registers in `parts`, and sets the place of the values' memory. */
 void link_finish(const struct code_architecture *architecture,
                  struct code_instruction *instruction);
 

@@ -1,7 +1,7 @@
 /* decoder.c - see decoder.h.
  *
  * An instruction's length isn't known before it is decoded. But its first three bytes nearly decide
- * it: so the last length after these bytes is remembered, and instructions by as many bytes as that:
+ * it: so the last length after these bytes is remembered, and instructions of that many bytes:
  *
  *   lengths    by a hash of three bytes: 0, or the length of the last instruction that began so
  *   items      by a hash of an instruction's bytes: its form, its constants, and its target as if it
@@ -23,7 +23,7 @@ enum {
   BYTES_MAX = sizeof(uint64_t),
   BYTES_THAT_DECIDE = 3,
   RELATIVE_MAX = 3,     /* longer distances are too many to be met again */
-  FORMS_KEPT = 1 << 13, /* 2 MB */
+  FORMS_KEPT = 1 << 13, /* 1.2 MB */
   FORM_WORDS = sizeof(struct code_instruction) / sizeof(uint64_t),
 };
 

@@ -48,9 +48,9 @@ struct parts {
 void parts_reset(struct parts *parts);
 
 /* Completes an instruction by the values of registers: its reference, constants, target, and its
- * effect on the stack pointer. It has no form then (decoder.h). `open` is called for each upper part
- * that becomes open, unless it is NULL. False if the instruction makes an address in an unsupported
- * way. */
+ * effect on the stack pointer. One that changes has no form then (decoder.h). `open` is called for
+ * each upper part that becomes open, unless it is NULL. False if the instruction makes an address
+ * in an unsupported way. */
 typedef void parts_visitor(void *context, uint64_t upper);
 bool parts_follow(struct parts *parts, struct code_instruction *instruction, parts_visitor *open,
                   void *context);

@@ -21,7 +21,8 @@ static bool is_straight(const struct code_instruction *instruction, uint32_t bac
 }
 
 /* Whether an instruction only moves the stack pointer, perhaps by a number in a register, or uses
- * the stack: control may have gone to several helpers, all of them limited to these. */
+ * the stack. Helpers are limited to these, and may jump from one to the next, unless the link
+ * register calls them. */
 static bool moves_frame(const struct code_instruction *instruction) {
   const struct code_stack *stack = &instruction->stack;
   const struct code_parts *parts = &instruction->parts;

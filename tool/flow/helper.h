@@ -5,10 +5,10 @@
  * its registers there, and come back by the link register or by another one (the outliner of LLVM
  * on AArch64, RISC-V's -msave-restore):
  *
- *     add sp, sp, #0x30; ret         stp x9, x8, [sp]; ret         addi sp, sp, -16; sd ra, 8(sp); jr t0
+ *     add sp, sp, #0x30; ret      stp x9, x8, [sp]; ret      addi sp, sp, -16; sd ra, 8(sp); jr t0
  *
  * By themselves, these return anywhere, or write to a caller's frame. Followed in place of the jump
- * or call, they do as compilers do.
+ * or call, they keep the rules of any other code.
  */
 #ifndef STACKPACK_HELPER_H
 #define STACKPACK_HELPER_H
@@ -25,10 +25,11 @@ struct helper_code {
   uint64_t (*bytes_at)(const void *context, uint64_t address, const uint8_t **bytes);
 };
 
-/* The instructions of the helper that is the direct target of a jump or call, except for its end; 0
- * if the target is another kind of code. A helper that is called by the link register must use the
- * stack or callee-saved registers, or the caller must have copies of the return address for it to
- * keep. Where calls push the return address, only jumps have helpers. */
+/* Reads the instructions of the helper that is the direct target of a jump or call, `transfer`,
+ * except for its end. Returns their number; 0 if the target is another kind of code. A helper that
+ * is called by the link register must use the stack or callee-saved registers, or the caller must
+ * have copies of the return address for it to keep. Where calls push the return address, only jumps
+ * have helpers. */
 size_t helper_read(struct decoder *decoder, const struct parts *parts,
                    const struct helper_code *code, const struct code_instruction *transfer,
                    bool has_copies, struct code_instruction instructions[HELPER_INSTRUCTIONS]);

@@ -150,7 +150,7 @@ static bool follow_link(struct state *state, const struct code_architecture *arc
 
 /* ---- Instructions ---- */
 
-/* Whether the caller's frame pointer is read where it is saved, and not only loaded into its register. */
+/* Whether the caller's frame pointer is read where it is saved, other than into its register. */
 static bool reads_frame(const struct state *state, const struct code_stack *stack,
                         const struct state_use *use) {
   const int64_t word = (state->places[KEPT_FRAME] - use->at) / WORD;

@@ -30,7 +30,7 @@ struct state_pointer {
   bool is_foreign; /* on some path, it is made of anything else: it may be of another stack */
   /* On at least one path, the pointer was set before any call: so it is safe from callees. */
   bool is_sure;
-  bool unused;
+  bool unused; /* fills the last word */
 };
 
 /* It is kept and compared as words: all of its bytes are members'. */
@@ -63,7 +63,7 @@ struct state_uses {
   struct state_use memory, handed; /* `handed`: others may use it */
   bool reads_return;               /* something else than a return, or a store that saves it */
   bool reads_return_surely;        /* at a depth that is certain */
-  bool reads_frame;                /* the caller's frame pointer, but to restore it */
+  bool reads_frame;                /* the saved frame pointer, other than to restore it */
 };
 
 /* At the start of a function. */
@@ -73,7 +73,7 @@ struct state state_at_start(const struct code_architecture *architecture);
 struct state_uses state_follow(struct state *state, const struct code_architecture *architecture,
                                const struct code_instruction *instruction);
 
-/* Whether an instruction changes no state without link_copies, and uses nothing. */
+/* Whether an instruction uses nothing, and keeps each state that has no link_copies. */
 bool state_is_kept(const struct code_architecture *architecture,
                    const struct code_instruction *instruction);
 

@@ -121,8 +121,8 @@ void unit_start(struct unit *unit, uint64_t address);
 /* Whether control may go on after a step: also after a trap for debuggers. */
 bool unit_falls_through(const struct unit *unit, const struct unit_step *step);
 
-/* Starts a block at each target of a direct jump, and where steps from inside an instruction meet those
- * that were decoded before. */
+/* Starts a block at each target of a direct jump, and where steps from inside an instruction meet
+ * those that were decoded before. */
 void unit_start_targets(struct unit *unit);
 
 /* Whether a block ends after a step: at a jump, an end, or invalid bytes (a call goes on); where a
@@ -149,12 +149,13 @@ static inline uint64_t unit_after(const struct unit_step *step) {
   return step->address + step->length;
 }
 
-/* Enters the code after the last step of a block; unit_goes_beyond: the unit ends there. */
+/* Whether the unit has no code right after a step. */
 bool unit_goes_beyond(const struct unit *unit, const struct unit_step *step);
+/* Enters that code after the last step of a block, if there is some. */
 void unit_go_on(struct unit *unit, const struct unit_step *step, const struct state *state);
 
-/* For a block that ends in a call that may return: when all else was followed, the hook `guess` gets
- * it once more. */
+/* For the last step of a block, a call that may return: when all else was followed, the hook
+ * `guess` gets it. */
 void unit_guess(struct unit *unit, const struct unit_step *step);
 
 /* The worklist, for a caller that follows other values than states: adds a block, unless it waits
