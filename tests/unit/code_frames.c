@@ -46,7 +46,7 @@ static void check_machine(uint16_t machine, uint64_t function_size, const uint8_
     count++;
   struct safepoints table = table_of(machine, function_size, calls, count);
   ck_assert(code_add(&code, ADDRESS, bytes, size));
-  code_frames_tell(&table, &code, false);
+  code_frames_add(&table, &code, false);
   ck_assert_uint_eq(table.record_count, count);
   for (size_t i = 0; i < count; i++) {
     const uint32_t frame = table.records[i].frame;
@@ -168,7 +168,7 @@ TEST(functions_with_unwind_tables) {
     for (unsigned k = 1; k < 4; k++)
       ck_assert(code_ranges_add(&code.unwound, ADDRESS + k * FAR, ADDRESS + k * FAR + 8));
     code_ranges_sort(&code.unwound);
-    code_frames_tell(&table, &code, false);
+    code_frames_add(&table, &code, false);
     ck_assert_msg((table.records[0].frame != 0) == ways[i].is_told, "%zu", i);
     code_free(&code);
     safepoints_free(&table);
@@ -195,7 +195,7 @@ TEST(registers_saved_below_the_stack) {
     const size_t size = is_below ? sizeof below : sizeof above;
     struct safepoints table = table_of(EM_X86_64, size, CALLS({is_below ? 12 : 8, 0}), 1);
     ck_assert(code_add(&code, ADDRESS, is_below ? below : above, size));
-    code_frames_tell(&table, &code, false);
+    code_frames_add(&table, &code, false);
     ck_assert_uint_ne(table.records[0].frame, 0);
     const struct frame_facts facts = frame_facts_get(&table.frames, table.records[0].frame);
     ck_assert((facts.saved >> 3 & 1) == !is_below && (facts.lost >> 3 & 1) == is_below);
@@ -212,7 +212,7 @@ TEST(frames_that_are_too_small) {
     struct safepoints table = table_of(EM_X86_64, sizeof bytes, CALLS({6, 16}), 1);
     table.functions[0].frame_size = size;
     ck_assert(code_add(&code, ADDRESS, bytes, sizeof bytes));
-    code_frames_tell(&table, &code, false);
+    code_frames_add(&table, &code, false);
     ck_assert((table.records[0].frame != 0) == (size <= 8));
     code_free(&code);
     safepoints_free(&table);
@@ -361,7 +361,7 @@ static void check_file(const char *path, uint32_t least) {
     table.records[i].frame = 0;
   }
   evidence.code.unwound.count = 0;
-  code_frames_tell(&table, &evidence.code, false);
+  code_frames_add(&table, &evidence.code, false);
   for (uint32_t i = 0; i < table.record_count; i++) {
     const uint32_t frame = table.records[i].frame;
     const int32_t distance = distance_of(&table, frame);

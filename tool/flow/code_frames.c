@@ -358,8 +358,8 @@ static uint16_t within_frame(const struct state *state, uint16_t stored) {
 
 /* Stores the places of the caller's registers, except for those that still hold the caller's
  * values. Unless the whole state is proven, only its sure places count. */
-static void tell_registers(const struct function *function, const struct state *state,
-                           uint16_t stored, struct frame_facts *facts) {
+static void add_registers(const struct function *function, const struct state *state,
+                          uint16_t stored, struct frame_facts *facts) {
   const struct code_architecture *architecture = function->unit.architecture;
   const int32_t pushed = function->table->frame_machine.pushed_by_call;
   for (unsigned i = 0; i < CODE_PRESERVED && architecture->in_tables[i] != 0; i++) {
@@ -393,20 +393,20 @@ static bool find_frame(const struct function *function, const struct state *stat
                                 .cfa_offset = machine->pushed_by_call - end.offset,
                                 .saved = (uint32_t)1 << machine->return_register};
   facts->offsets[machine->return_register] = state->places[KEPT_LINK] - machine->pushed_by_call;
-  tell_registers(function, state, stored, facts);
+  add_registers(function, state, stored, facts);
   return true;
 }
 
-static void tell_record(const struct function *function, struct safepoint *record,
-                        const struct frame_facts *facts) {
+static void add_to_record(const struct function *function, struct safepoint *record,
+                          const struct frame_facts *facts) {
   struct safepoints *table = function->table;
   if (safepoints_kind(table, record) == SAFEPOINT_STATEPOINT &&
       frames_has_room(&table->frame_machine, function->of->frame_size, facts))
     record->frame = frame_facts_add(&table->frames, facts);
 }
 
-static void tell_step(void *context, const struct unit_step *step, const struct state *before,
-                      const struct state *after, const struct state_uses *uses) {
+static void add_to_records(void *context, const struct unit_step *step, const struct state *before,
+                           const struct state *after, const struct state_uses *uses) {
   struct function *function = context;
   const struct ending *ending = &function->endings[step->block];
   struct safepoint *records = &function->table->records[function->of->first_record];
@@ -422,7 +422,7 @@ static void tell_step(void *context, const struct unit_step *step, const struct 
   for (size_t i = SEARCH_BELOW(records, count, address, end);
        i < count && records[i].address == end; i++)
     if (find_frame(function, before, is_proven, &facts))
-      tell_record(function, &records[i], &facts);
+      add_to_record(function, &records[i], &facts);
 }
 
 /* ---- Functions ---- */
@@ -444,7 +444,7 @@ static void start_blocks(struct unit *unit) {
   unit_make_blocks(unit);
 }
 
-static void tell_function(struct function *function, const uint8_t *bytes) {
+static void follow_function(struct function *function, const uint8_t *bytes) {
   struct unit *unit = &function->unit;
   const struct state start = state_at_start(unit->architecture);
   const struct unit_hooks hooks = hooks_of(function);
@@ -459,13 +459,14 @@ static void tell_function(struct function *function, const uint8_t *bytes) {
     visit_all(function, note_step);
   if (!function->is_broken) {
     find_proven(function);
-    visit_all(function, tell_step);
+    visit_all(function, add_to_records);
   }
   free(function->endings);
 }
 
 /* Whether a function has records, all of them without a frame. */
-static bool is_untold(const struct safepoints *table, const struct safepoint_function *function) {
+static bool lacks_frames(const struct safepoints *table,
+                         const struct safepoint_function *function) {
   assert(function->records <= table->record_count - function->first_record);
   for (uint32_t i = 0; i < function->records; i++)
     if (table->records[function->first_record + i].frame != 0)
@@ -487,8 +488,7 @@ static const uint8_t *bytes_of(const struct safepoint_function *function, const 
   return is_whole ? bytes : NULL;
 }
 
-void code_frames_tell(struct safepoints *table, const struct code *code,
-                      bool may_have_short_calls) {
+void code_frames_add(struct safepoints *table, const struct code *code, bool may_have_short_calls) {
   const struct code_architecture *architecture = code_architecture(table->machine);
   assert(safepoints_are_finished(table));
   if (architecture == NULL || code->machine == NULL)
@@ -504,7 +504,7 @@ void code_frames_tell(struct safepoints *table, const struct code *code,
     const struct safepoint_function *of = &table->functions[i];
     const uint8_t *bytes = bytes_of(of, code);
     const uint64_t size = of->end - of->address;
-    if (bytes == NULL || size > left || !is_untold(table, of) ||
+    if (bytes == NULL || size > left || !lacks_frames(table, of) ||
         is_unwound(&code->unwound, of->address, of->end))
       continue;
     left -= size;
@@ -515,7 +515,7 @@ void code_frames_tell(struct safepoints *table, const struct code *code,
                                  .size = size,
                                  .may_have_short_calls = may_have_short_calls,
                                  .unit = function.unit};
-    tell_function(&function, bytes);
+    follow_function(&function, bytes);
   }
   unit_close(&function.unit);
 }

@@ -198,7 +198,7 @@ static bool load_raw(const struct image *image, const struct load_options *optio
             read_records(image, options, &evidence, loaded, problem) &&
             evidence_finish(&evidence, table, &loaded->entries);
   if (ok && !image->is_laid_out)
-    code_frames_tell(table, &evidence.code, image_may_have_short_calls(image));
+    code_frames_add(table, &evidence.code, image_may_have_short_calls(image));
   if (ok && options->global_roots != NULL)
     ok = global_roots_read(image, options->global_roots, table, &loaded->global_roots, problem);
   evidence_free(&evidence);
