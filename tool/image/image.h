@@ -19,9 +19,8 @@
 struct image_section {
   const char *name; /* in the file's bytes; if it is a part, static */
   Elf64_Shdr header;
-  size_t part_of; /* the number of the section that image_split made it of; else 0 */
-  const char
-      *overlapping; /* the name of another section whose bytes in the file overlap; or NULL */
+  size_t part_of;          /* the number of the section that image_split made it of; else 0 */
+  const char *overlapping; /* the name of a section with some of its bytes in the file; or NULL */
 };
 
 struct image {

@@ -56,7 +56,8 @@ enum {
 
 struct plan {
   const struct image *image;
-  /* The sections whose place the table takes; the roots are cleared, with their relocations; or NULL */
+  /* The table takes the place of these sections. The roots are cleared, with their relocations; NULL:
+   * there are none. */
   const struct image_section *raw, *global_roots;
   const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
   const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
