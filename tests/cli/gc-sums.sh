@@ -54,7 +54,7 @@ check_made kept "combined" "lea helper(%rip), %rcx; mov 8f(%rip), %rax; or %rcx,
 check_made kept "added on the stack" "lea helper(%rip), %rax; mov %rax, -8(%rsp); mov 8f(%rip), %rcx; add %rcx, -8(%rsp); mov -8(%rsp), %rax; ret; $table"
 check_made kept "of one of two" "lea helper(%rip), %rax; lea no_call(%rip), %rcx; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; $table"
 check_made kept "after a branch" "test %rdi, %rdi; je 1f; lea no_call(%rip), %rax; jmp 2f; 1: lea helper(%rip), %rax; 2: add 8f(%rip), %rax; ret; $table"
-# A function with a jump of its own may add to places of its own, but to others' neither alone nor as one of two.
+# A function with a jump of its own may add to places of its own. A sum with another's, alone or as one of two, keeps the record.
 switch='test %rsi, %rsi; je 3f; cmp $1, %rsi; ja 3f; lea 2f(%rip), %rdx; movslq (%rdx,%rsi,4), %rcx; add %rdx, %rcx; jmp *%rcx; 4: nop; 5: mov $2, %eax; ret; .pushsection .rodata; .p2align 2; 2: .long 4b - 2b, 5b - 2b; .popsection; 3:'
 for ways in 'lea 1f(%rip), %rax; lea helper(%rip), %rcx' 'lea helper(%rip), %rax; lea 1f(%rip), %rcx'; do
   check_made kept "of another's or its own: $ways" "$switch $ways; test %rdi, %rdi; cmovne %rcx, %rax; add 8f(%rip), %rax; ret; 1: nop; ret; $table"

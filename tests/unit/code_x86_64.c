@@ -222,7 +222,7 @@ TEST(parts_of_the_stack_pointer) {
   ck_assert(loses_frame(number));
 }
 
-/* %ah is a part of %rax, and %fs no part of any, whatever their numbers. */
+/* %ah is a part of %rax, and %fs is a register apart: both have the numbers of others. */
 TEST(registers_with_numbers_of_others) {
   enum { RAX = 1, RBX = 1 << 3, SET_OF_RBX = 1 << 1 };
   const struct code_stack none = STACK(.size = 0);

@@ -523,7 +523,7 @@ TEST(a_file_that_is_cut_meanwhile) {
   elf_free(&elf);
 }
 
-/* Any byte of the headers may be anything: there is no crash, and what opens can be asked. */
+/* Any byte of the headers may be anything: each file that opens can be asked. */
 TEST(changed_headers) {
   struct model model = make_model();
   struct numbers numbers = {1};

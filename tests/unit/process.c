@@ -60,7 +60,7 @@ TEST(the_raw_section_of_this_program) {
   stackpack_process_close(&process);
 }
 
-/* No positions: another answer than that of a table that was packed without any. */
+/* It gives another answer than a table that was packed without positions. */
 TEST(a_raw_section_has_no_positions) {
   struct stackpack_record record;
   struct stackpack_sources sources;

@@ -383,7 +383,7 @@ TEST(a_cache_that_forgets_under_way) {
   }
 }
 
-/* What was found is found again without its table. */
+/* The walk's cache finds records again without their table. */
 TEST(a_walk_fills_its_cache) {
   static const struct stackpack_table none;
   struct stackpack_cache cache = open_cache(SHIFT_LARGE);

@@ -45,7 +45,7 @@
  *         may subtract a constant (sweep.c);
  *       - that the pointer is neither a sum (indirect_calls.c), nor made by a caller that names the
  *         address of any function (noted by sweep.c, applied by indirect_calls.c).
- *     Or the frontend says that the callee has neither the pointer's type, nor any that this
+ *     Or the frontend gives the callee other types than the pointer's and those that this
  *     includes (call_types.c).
  *   - The caller calls no function elsewhere, except for functions of the C library that never call
  *     back, or call only a constant argument (leaf_functions.c), and stay clear of the program's

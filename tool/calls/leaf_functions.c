@@ -7,8 +7,8 @@
  * reason. The documents are ISO C and POSIX, which state the callees of each function, and the GNU
  * C library's manual for its additions to them.
  *
- * A function on the list calls neither a function that was passed to it, now or earlier, nor one
- * that the program may define for it to find. It may take time or block: the waiting frames matter
+ * A function on the list leaves alone the functions that were passed to it, now or earlier, and
+ * those that the program may define for it to find. It may take time or block: the waiting frames matter
  * only if the thread can be in a collection meanwhile. That excludes signal handlers, too, except
  * in the functions that run a handler at once, or unblock signals. A program that defines malloc is
  * handled elsewhere: see enum leaf_memory.

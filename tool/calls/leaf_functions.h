@@ -52,8 +52,8 @@ struct leaf_callback {
 };
 struct leaf_callback leaf_callback(const char *name);
 
-/* The occasions at which a function of the C library calls the functions registered for them,
- * and only these of the program's. */
+/* The occasions for which a function of the C library calls the registered functions; it calls no
+ * others of the program's. */
 uint8_t leaf_occasions(const char *name);
 
 /* With any of these, more may run at an end than the file registers: libraries may be loaded, or

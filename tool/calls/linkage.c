@@ -41,7 +41,7 @@ static bool is_c_librarys(const char *file) {
 }
 
 static void read_needed(struct linkage *linkage, const char *name) {
-  /* These define no malloc, or a sanitizer's, which collects as little as the C library's. */
+  /* These define no malloc, or a sanitizer's: it starts no collection, as the C library's. */
   static const char *const no_allocator[] = {
       "libstdc++.so.", "libc++.so.",  "libc++abi.so.", "libunwind.so.", "libatomic.so.",
       "libasan.so.",   "liblsan.so.", "libtsan.so.",   "libubsan.so.",  "libtinfo.so."};

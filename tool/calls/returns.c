@@ -44,8 +44,8 @@ static void wait_for(struct returns *returns, uint32_t function) {
   verdict->is_waiting = true;
 }
 
-/* Another function may go to an address with a state. After many changes, nothing is known there,
- * so that there are few more. */
+/* Another function may go to an address with a state. After many changes, the entry's state has no
+ * facts left: so their number is bounded. */
 static void enter(struct returns *returns, uint64_t address, const struct state *state) {
   const uint32_t function = call_graph_function(returns->builder->graph, address);
   if (function == GRAPH_NO_NODE)
@@ -545,7 +545,7 @@ static void enter_function(struct returns *returns) {
                      false);
 }
 
-/* Whether other functions enter this one in the middle, or may do so by what it jumps to. */
+/* Whether other functions enter this one in the middle; or it jumps into others, which may do so. */
 static bool is_connected(const struct returns *returns) {
   const struct unit *unit = returns->unit;
   if (is_part(returns, returns->function) || returns->verdicts[returns->function].first_entry != 0)
@@ -559,7 +559,7 @@ static bool is_connected(const struct returns *returns) {
   return false;
 }
 
-/* Nothing is known anywhere: the function's successors are final. */
+/* Enters each block with a state without facts: so the function's entries into others are final. */
 static void give_up(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->block_count; i++)

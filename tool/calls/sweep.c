@@ -453,7 +453,7 @@ static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course)
         return true;
       *instruction = (struct code_instruction){.length = 1, .kind = CODE_INVALID};
     }
-    /* Some linkers fill up with zeros, which are instructions by chance, and may end inside one. */
+    /* Some linkers fill gaps with zeros: instructions by chance, and the last may be cut off. */
     const bool may_fill = instruction->kind == CODE_INVALID || code_ends(course->last);
     if (may_fill && are_zero(sweep, bytes, at))
       return true;

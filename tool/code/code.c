@@ -1,4 +1,4 @@
-/* code.c - finds an architecture, and what it has in tables: see code.h. */
+/* code.c - finds an architecture, and the entries of its tables: see code.h. */
 #include "tool/code/code.h"
 
 #include <assert.h>

@@ -230,7 +230,7 @@ struct code_value {
   uint64_t table, base;
 };
 
-/* What places on the stack, and variables, are counted from. */
+/* The origin that the offset of a place on the stack, or of a variable, is counted from. */
 enum code_region {
   REGION_ANYWHERE, /* an unresolved distance on the stack */
   REGION_START,    /* the stack pointer at the function's start */

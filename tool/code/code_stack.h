@@ -33,8 +33,8 @@ uint16_t stack_set_of(const struct code_architecture *architecture, uint32_t reg
 void stack_set_memory(const struct code_architecture *architecture, struct code_stack *stack,
                       unsigned from, int32_t offset, int32_t size, bool is_read);
 
-/* Others may write to a place. The frame pointer points to the caller's one and the return address,
- * which others may then write to as well. */
+/* Others may write to a place: by a copy of the frame pointer to the two words that it points to,
+ * the caller's frame pointer and the return address. */
 void stack_set_address(const struct code_architecture *architecture, struct code_stack *stack,
                        unsigned from, int32_t offset);
 

@@ -595,8 +595,8 @@ static void set_values(const struct operation *operation, enum value_operation k
     values->first = VALUE_TOP;
 }
 
-/* Direct jumps change no registers, except for those that count in rcx, and a transaction's
- * start. */
+/* The registers that a direct jump changes: a loop's counter; the status of a transaction that
+ * starts. */
 static uint32_t changed_by_jump(ZydisMnemonic mnemonic) {
   const bool counts = mnemonic == ZYDIS_MNEMONIC_LOOP || mnemonic == ZYDIS_MNEMONIC_LOOPE ||
                       mnemonic == ZYDIS_MNEMONIC_LOOPNE;

@@ -1,6 +1,6 @@
 /* decoder.c - see decoder.h.
  *
- * An instruction's length isn't known before it is decoded. But its first three bytes nearly decide
+ * Only decoding gives an instruction's length. But its first three bytes nearly decide
  * it: so the last length after these bytes is remembered, and instructions of that many bytes:
  *
  *   lengths    by a hash of three bytes: 0, or the length of the last instruction that began so

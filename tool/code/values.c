@@ -135,8 +135,8 @@ struct code_value code_either(const struct code_slots *slots, struct code_value 
   return either;
 }
 
-/* A call may change registers, or preserve them; so it is with those that some function loses. The
- * one for its result then has another value, possibly a computed one. */
+/* A call may change registers, or preserve them: also those that it should preserve, where some
+ * function loses them. The one for its result then has another value, possibly a computed one. */
 static void follow_call(const struct code_architecture *architecture, struct code_state *state) {
   const uint32_t lost = state->slots->lost, result = (uint32_t)1 << architecture->result;
   const uint32_t computed = architecture->lost & ~result; /* by outlined code */
@@ -619,7 +619,7 @@ static bool makes_stack_address(const struct code_instruction *instruction,
          (values->operation == VALUE_COMPUTED && state->registers[values->to].is_stack);
 }
 
-/* Values by which the memory on the stack may be used. */
+/* Notes the registers that have addresses on the stack: memory there may be used by them. */
 static void note_stack_addresses(const struct code_architecture *architecture,
                                  struct code_state *state, const struct code_values *values) {
   const unsigned frame = architecture->in_sets[0], stack = architecture->stack_pointer;

@@ -128,7 +128,7 @@ void unit_start(struct unit *unit, uint64_t address) {
   unit_step(unit, address)->is_start = true;
 }
 
-/* Whether another instruction than the next one in memory follows in the order of steps, or none. */
+/* Whether a step is the last, or the step after it is elsewhere than right behind it in memory. */
 static bool ends_run(const struct unit *unit, uint32_t number) {
   return number + 1 == unit->step_count ||
          unit->steps[number + 1].address != unit_after(&unit->steps[number]);
@@ -198,7 +198,7 @@ bool unit_take(struct unit *unit, uint32_t *block) {
   return true;
 }
 
-/* Whether a place can't be reached with both states, the first one after a call: the stacks' depths
+/* Whether only one of two states can be a place's, the first one after a call: the stacks' depths
  * differ, or the call has lost a return address that the other state has in the register. */
 static bool contradicts(const struct state *guess, const struct state *other,
                         const struct code_architecture *architecture) {
