@@ -1,7 +1,7 @@
 /* eh_frame_facts.c - the facts of frames by unwind tables: see eh_frame.h.
  *
- * The rules of each function (frame_rules.h) are gone through beside the sorted addresses. A rule is
- * a fact if it is a saved place at an offset from the CFA, and if the CFA is a register and an
+ * The rules of each function (frame_rules.h) are gone through beside the sorted addresses. A rule
+ * is a fact if it is a saved place at an offset from the CFA, and if the CFA is a register and an
  * offset.
  */
 #include "elf/eh_frame.h"

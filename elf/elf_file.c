@@ -56,7 +56,8 @@ int elf_file_open(struct elf_file *file, const char *path) {
   return error;
 }
 
-/* Asks for large pages where much is about to be filled: the faults of small ones take as long as the copying. */
+/* Asks for large pages where much is about to be filled: the faults of small ones take as long as
+ * the copying. */
 static void ask_for_large_pages(const struct elf_file *file, uint64_t offset, uint64_t size) {
   enum { MUCH = 1 << 20 };
   const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start = offset & -page;

@@ -25,8 +25,8 @@ struct evidence {
 bool evidence_find(struct evidence *evidence, const struct elf_image *image);
 void evidence_free(struct evidence *evidence);
 
-/* The signs of statepoints for the image's stack maps: by the rule STATEPOINTS_AUTO, with the IDs that
- * the program lists. */
+/* The signs of statepoints for the image's stack maps: by the rule STATEPOINTS_AUTO, with the IDs
+ * that the program lists. */
 struct statepoint_signs evidence_signs(const struct evidence *evidence);
 
 /* Finishes a table with all of the image's stack maps. False if memory runs out. */

@@ -1,5 +1,5 @@
-/* map_entries.h - leaves out of a raw program's stack maps the entries that describe code outside the
- * program.
+/* map_entries.h - leaves out of a raw program's stack maps the entries that describe code outside
+ * the program.
  *
  * LLVM relocates a stack map to the function's symbol. Where several object files bring a function
  * (a COMDAT, as C++'s inline functions and templates are) the linker keeps one body, but the maps

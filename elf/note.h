@@ -10,8 +10,8 @@
  *
  * elf.h's name for a note of type 1 with an empty description is NT_VERSION. (gABI, "Note Section")
  *
- * Notes of other types have the same name, and are the program's own. They stay when it is packed or
- * stripped:
+ * Notes of other types have the same name, and are the program's own. They stay when it is packed
+ * or stripped:
  *
  *   type 2  IDs of the program's statepoints: ranges of u64 first, u64 last (stackpack.h,
  *           STACKPACK_STATEPOINT_IDS)

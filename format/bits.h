@@ -143,8 +143,8 @@ static inline uint64_t bits_numbers_below(const uint8_t *numbers, uint64_t count
   return below + bits_bytes_below(numbers, (unsigned)count, (uint8_t)value);
 }
 
-/* The number of items, of `size` bytes each, whose u32 `at` bytes into it is less than `value`. They
- * are sorted by that. */
+/* The number of items, of `size` bytes each, whose u32 `at` bytes into it is less than `value`.
+ * They are sorted by that. */
 static inline uint32_t bits_items_below(const uint8_t *items, uint32_t count, size_t size,
                                         size_t at, uint64_t value) {
   uint32_t from = 0, to = count;

@@ -32,8 +32,8 @@ static inline void code_ranges_sort(struct code_ranges *ranges) {
   array_sort(ranges->items, ranges->count, sizeof *ranges->items, code_ranges_compare);
 }
 
-/* Adds a range that starts at or after those before it: to the last one, if they overlap or touch, so
- * that the ends ascend, too. False if memory runs out. */
+/* Adds a range that starts at or after those before it: to the last one, if they overlap or touch,
+ * so that the ends ascend, too. False if memory runs out. */
 static inline bool code_ranges_append(struct code_ranges *ranges, struct code_range range) {
   struct code_range *last = ranges->count == 0 ? NULL : &ranges->items[ranges->count - 1];
   assert(range.start <= range.end && (last == NULL || last->start <= range.start));

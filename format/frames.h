@@ -124,8 +124,8 @@ struct frames_input {
 bool frames_has_room(const struct frame_machine *machine, uint64_t size,
                      const struct frame_facts *facts);
 
-/* Makes a part in the empty *out; no bytes if all frames are unknown. Sets varies[n] for each function
- * of a known size that frames_extra of some record exceeds. False if memory runs out. */
+/* Makes a part in the empty *out; no bytes if all frames are unknown. Sets varies[n] for each
+ * function of a known size that frames_extra of some record exceeds. False if memory runs out. */
 bool frames_write(const struct frames_input *input, bool *varies, struct bit_writer *out);
 
 #endif

@@ -17,7 +17,7 @@
  *                      header's)
  *     conventions      varint (zigzag): difference from the header's
  *     flags            the same
- *     deopt states     varint: 0 for the state of the record before, but for its first value; else 1
+ *     deopt states     varint: 0 (that of the record before, but for its first value), else 1
  *                      and the number of locations. Then of each varint, its head's number, and,
  *                      but for the first, varint (zigzag), its value
  *     first values     varint (zigzag): of each state's first location the value, less the one

@@ -102,8 +102,8 @@ static struct bucket add_more(uint64_t counts, const uint8_t *more, uint32_t ful
   return bucket;
 }
 
-/* Bucket `number` < PACKED_BUCKETS of a leaf. With its nibble shifted to the top, the other ones left
- * are of the buckets before it, and their sum is the first one's number. */
+/* Bucket `number` < PACKED_BUCKETS of a leaf. With its nibble shifted to the top, the other ones
+ * left are of the buckets before it, and their sum is the first one's number. */
 static inline __attribute__((always_inline)) struct bucket
 leaf_bucket(const struct packed_leaf *leaf, unsigned number) {
   assert(number < PACKED_BUCKETS);

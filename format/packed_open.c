@@ -158,8 +158,8 @@ static void open_parts(struct packed_table *table, const struct parts *parts) {
   table->sources_size = parts->sizes[PACKED_SOURCES];
 }
 
-/* Whether there are leaves, and so many starts can be read from any place in them on: not in a table
- * of a few records. */
+/* Whether there are leaves, and so many starts can be read from any place in them on: not in a
+ * table of a few records. */
 static bool can_read_starts(const struct packed_table *table, const uint8_t *end) {
   return table->leaf_count > 0 && table->leaves != NULL &&
          (uint64_t)(end - table->leaves) >= table->leaves_size + PACKED_USUAL_STARTS;

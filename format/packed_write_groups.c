@@ -243,7 +243,8 @@ static void find_numbers(struct groups_writer *writer) {
   group->number_width = high == low ? 1 : bits_for_count((uint64_t)high - low + 1);
 }
 
-/* The bits of the numbers of `count` positions: from the last one's field, the first, to their end. */
+/* The bits of the numbers of `count` positions: from the last one's field, the first, to their
+ * end. */
 static uint64_t positions_size(uint32_t count, uint32_t rows) {
   assert(rows > 0);
   return count == 0 ? 0 : -position_field(0, count - 1, rows - 1).at;

@@ -1,5 +1,5 @@
-/* packed_write_sources.c - writes a table with source positions. A table that stays in memory has none:
- * so this is apart from packed_write.c. */
+/* packed_write_sources.c - writes a table with source positions. A table that stays in memory has
+ * none: so this is apart from packed_write.c. */
 #include "format/packed_encoder.h"
 
 static bool write_sources(struct encoder *encoder) {

@@ -33,8 +33,8 @@ enum statepoint_rule {
   STATEPOINTS_NONE,
 };
 
-/* The IDs of statepoints, as ranges: by statepoint_ids_sort in order, and each `last` is the highest
- * one so far. */
+/* The IDs of statepoints, as ranges: by statepoint_ids_sort in order, and each `last` is the
+ * highest one so far. */
 struct statepoint_ids {
   struct statepoint_range {
     uint64_t first, last;

@@ -8,8 +8,8 @@
  *   [rsp+8] [rsp+8]   [rsp+8] [rsp+16]      pairs of base and derived reference
  *   rsp+24                                  allocas
  *
- * A stack map's or patch point's row is the compiler's own, and may look the same. So the row's form,
- * the record's ID and its place decide: see enum statepoint_rule.
+ * A stack map's or patch point's row is the compiler's own, and may look the same. So the row's
+ * form, the record's ID and its place decide: see enum statepoint_rule.
  */
 #include "format/safepoints.h"
 
@@ -233,9 +233,9 @@ static bool has_unknown_id(const struct statepoint_signs *signs, uint64_t id) {
 }
 
 /* Whether the operands of a record with a statepoint's form leave it in doubt. In a frame of known
- * size LLVM counts a statepoint's slots from the stack pointer; those of stack maps and patch points
- * from the frame pointer, on machines where such functions always have one. A record without pairs is
- * in no doubt: all its locations stay in order. */
+ * size LLVM counts a statepoint's slots from the stack pointer; those of stack maps and patch
+ * points from the frame pointer, on machines where such functions always have one. A record without
+ * pairs is in no doubt: all its locations stay in order. */
 static bool is_doubtful(const struct reader *reader, const struct contents *contents) {
   const struct safepoints *table = reader->table;
   const uint64_t frame_size = table->functions[table->function_count - 1].frame_size;

@@ -1,5 +1,5 @@
-/* sources_pairs.c - finds pairs. Their counts follow each replacement, so that a pair takes one pass
- * over the text. */
+/* sources_pairs.c - finds pairs. Their counts follow each replacement, so that a pair takes one
+ * pass over the text. */
 #include "format/sources_pairs.h"
 
 #include <assert.h>

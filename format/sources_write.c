@@ -1,8 +1,8 @@
 /* sources_write.c - writes the part that sources_read.c reads.
  *
  * An entry is a function in a file: first those of stretches, by number; then inlined functions, by
- * name; then the files. A record is a line of its stretch's function and a tail: the frames that are
- * inlined there. The same ones are inlined in many functions, so that tails are few.
+ * name; then the files. A record is a line of its stretch's function and a tail: the frames that
+ * are inlined there. The same ones are inlined in many functions, so that tails are few.
  */
 #include "format/array.h"
 #include "format/owned.h"

@@ -118,8 +118,8 @@ static inline uint64_t process_generation(const struct stackpack_process *proces
                               memory_order_acquire);
 }
 
-/* raw_search.c. Goes to an image's next section of stack maps: by the section headers, or, where every
- * file lacks them, by form. *number and *section are zeros at first. */
+/* raw_search.c. Goes to an image's next section of stack maps: by the section headers, or, where
+ * every file lacks them, by form. *number and *section are zeros at first. */
 bool raw_next(const struct elf_image *image, unsigned *number, Elf64_Shdr *section);
 
 /* The address sanitizer forbids reads between variables: with it, raw_search.c reads files. */
@@ -165,7 +165,8 @@ static inline enum stackpack_answer record_find(const struct stackpack_table *ta
 /* table.c: the end of the managed addresses that begin at the start of the record's function. */
 uint64_t record_function_end(const struct stackpack_record *record);
 
-/* table.c: opens the table that was found in an image, unless the image has code that came later. */
+/* table.c: opens the table that was found in an image, unless the image has code that came
+ * later. */
 enum stackpack_error table_open_in(struct stackpack_table *table, const struct elf_image *image,
                                    const struct section_bytes *packed);
 

@@ -2,15 +2,16 @@
  *
  * dl_iterate_phdr lists the modules with their program headers, which the loader has in memory
  * anyway. A packed module has a note of ours there, and its table after it: a few reads, and it is
- * open. A module that lacks the note may have a raw section, which the program headers leave out. For
- * most modules memory proves that they lack one: see raw_search.c. In the others, only the section
- * headers in the module's file have its place, if there is one.
+ * open. A module that lacks the note may have a raw section, which the program headers leave out.
+ * For most modules memory proves that they lack one: see raw_search.c. In the others, only the
+ * section headers in the module's file have its place, if there is one.
  *
  * Another thread may be loading a module that is in the list: its relocations are yet to be done,
  * those of raw stack maps, too. It waits for an update after that.
  *
  * A module is looked at once. The loader counts its loads and unloads: as long as the second number
- * stays, a module at the start of an earlier one is the same; as long as both stay, there is no work.
+ * stays, a module at the start of an earlier one is the same; as long as both stay, there is no
+ * work.
  *
  * But the file of the module's name may be another one: it was replaced, packed or deleted since,
  * the name is relative and the folder another one, or opening it fails. So memory counts. A file
@@ -98,8 +99,8 @@ struct search {
 
 static const void *bytes_at(uint64_t address) { return (const void *)(uintptr_t)address; }
 
-/* A module as an image, from memory alone. *is_whole is false if some of its segments have no room in
- * it. */
+/* A module as an image, from memory alone. *is_whole is false if some of its segments have no room
+ * in it. */
 static struct elf_image image_of(const struct dl_phdr_info *info, bool *is_whole) {
   struct elf_image image = {.header = {.e_machine = THIS_MACHINE, .e_phnum = info->dlpi_phnum},
                             .loaded = info->dlpi_phdr,

@@ -118,8 +118,9 @@ static bool search(const struct elf_image *image, uint64_t address, const uint8_
   return true;
 }
 
-/* The end of the readable part of bytes[from..size). Programs protect pages of their data: for threads
- * to poll, or around a secret. (Where a sandbox forbids the question, all counts as readable.) */
+/* The end of the readable part of bytes[from..size). Programs protect pages of their data: for
+ * threads to poll, or around a secret. (Where a sandbox forbids the question, all counts as
+ * readable.) */
 static uint64_t readable_end(const uint8_t *bytes, uint64_t from, uint64_t size) {
   const uint64_t page = getauxval(AT_PAGESZ);
   if (!memory_is_readable((uintptr_t)&page))

@@ -24,9 +24,9 @@
  * - Only the functions named *_open and *_close, and those that change a process, allocate, take a
  * lock or change errno. All others may be called from a signal handler, and from any number of
  * threads at once.
- * - Structures are the caller's own and may be copied, except for an open process, its modules and an
- * open cache; members named `private_` are the library's. An open table, process or file must stay in
- * place as long as the records, pairs and lists taken from it.
+ * - Structures are the caller's own and may be copied, except for an open process, its modules and
+ * an open cache; members named `private_` are the library's. An open table, process or file must
+ * stay in place as long as the records, pairs and lists taken from it.
  * - Broken or hostile bytes give STACKPACK_CORRUPT or an early end, never a crash.
  *
  * Terms are those of LLVM's documents "Stack maps and patch points in LLVM" and "Garbage Collection
@@ -53,8 +53,8 @@ extern "C" {
  *
  * for all from the first to the last; once for each range, on a line of its own. Then records with
  * these IDs are statepoints, and those with LLVM's usual one, 2882400000; all others are none. The
- * macro makes a note in the file, which `stackpack pack` and this library read; a frontend may write
- * it as a constant in section ".note.stackpack.statepoints". */
+ * macro makes a note in the file, which `stackpack pack` and this library read; a frontend may
+ * write it as a constant in section ".note.stackpack.statepoints". */
 #define STACKPACK_STATEPOINT_IDS(first, last) STACKPACK_STATEPOINT_IDS_ON(first, last, __LINE__)
 #define STACKPACK_STATEPOINT_IDS_ON(first, last, line)                                             \
   STACKPACK_STATEPOINT_IDS_AS(first, last, line)
@@ -310,8 +310,8 @@ bool stackpack_record_details(const struct stackpack_record *record, void *space
 
 /* ---- Source positions: for stack traces ---- */
 
-/* A packed table has them if `stackpack pack --source` has put them in; they stay when the program is
- * stripped. A program that asks for none leaves their reader out. */
+/* A packed table has them if `stackpack pack --source` has put them in; they stay when the program
+ * is stripped. A program that asks for none leaves their reader out. */
 
 struct stackpack_source {
   const char *function; /* as linked: the caller demangles it. "": unknown */
@@ -338,8 +338,8 @@ enum stackpack_source_answer {
 /* How many bytes are enough for each record of this table; 0 where it has no positions. */
 size_t stackpack_sources_space(const struct stackpack_table *table);
 
-/* Reads where a record is in its sources. space[0..size), 8-aligned, gets the frames and their names:
- * *sources points into it. Most records take a fraction of stackpack_sources_space. */
+/* Reads where a record is in its sources. space[0..size), 8-aligned, gets the frames and their
+ * names: *sources points into it. Most records take a fraction of stackpack_sources_space. */
 enum stackpack_source_answer stackpack_record_sources(const struct stackpack_record *record,
                                                       void *space, size_t size,
                                                       struct stackpack_sources *sources);
@@ -423,8 +423,8 @@ enum stackpack_answer stackpack_visit(const struct stackpack_process *process,
  * three; and the child calls stackpack_process_update, _forget or _close for the first time while
  * it has one thread. (fork waits for a thread that lists the modules, by pthread_atfork; a child of
  * clone or vfork, which skip its handlers, looks up only. But glibc may leave a lock of the dynamic
- * linker's taken if another thread was in dlopen or dlclose: then stackpack_process_open and _update
- * never return in the child, unless fork, too, is called under the lock above.) */
+ * linker's taken if another thread was in dlopen or dlclose: then stackpack_process_open and
+ * _update never return in the child, unless fork, too, is called under the lock above.) */
 enum stackpack_error stackpack_process_update(struct stackpack_process *process);
 bool stackpack_process_forget(struct stackpack_process *process, uintptr_t address);
 
@@ -469,8 +469,8 @@ struct stackpack_maps {
   size_t size;
   uint64_t base; /* is added to the functions' addresses in it. If it is 0, a function at address 0
                     was discarded */
-  /* All code that the maps describe, in disjoint ranges. `bytes` may be NULL in them, if the code is
-   * unreadable: then the maps are believed. */
+  /* All code that the maps describe, in disjoint ranges. `bytes` may be NULL in them, if the code
+   * is unreadable: then the maps are believed. */
   const struct stackpack_bytes *code;
   size_t code_count;
   /* .eh_frame, with its relocations applied; or zeros: then the table has no facts of frames, and a
@@ -488,8 +488,8 @@ struct stackpack_memory {
 };
 
 /* Reads the stack maps, as those of a loaded module are read: afterwards *maps and its bytes are
- * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code. After
- * an error there is nothing to close. */
+ * needed no more. STACKPACK_BAD_STACK_MAP, too, for a function or a record outside of the code.
+ * After an error there is nothing to close. */
 enum stackpack_error stackpack_memory_open(struct stackpack_memory *memory,
                                            const struct stackpack_maps *maps);
 void stackpack_memory_close(struct stackpack_memory *memory);
@@ -503,8 +503,8 @@ void stackpack_memory_close(struct stackpack_memory *memory);
  * stackpack_process_remove takes the range with this start out again, false if there is none: new
  * look-ups don't find it. After stackpack_process_wait, which returns when no thread is between
  * stackpack_enter and stackpack_leave that was there before, its table and its code may be freed;
- * one wait serves any number of ranges. Caches are emptied by a removal, and keep their records when
- * ranges are added.
+ * one wait serves any number of ranges. Caches are emptied by a removal, and keep their records
+ * when ranges are added.
  *
  * These three take locks, and the first one allocates: they may be called from any thread, but not
  * from a signal handler, and not between stackpack_enter and stackpack_leave. Look-ups go on

@@ -60,8 +60,8 @@ struct stackpack_unwinder {
   uint64_t private_[8];
 };
 
-/* Takes the memory that the unwinder needs: 80 to 100 KB. STACKPACK_OK or STACKPACK_NO_MEMORY. Unsafe in a
- * signal handler, as is stackpack_unwinder_close. */
+/* Takes the memory that the unwinder needs: 80 to 100 KB. STACKPACK_OK or STACKPACK_NO_MEMORY.
+ * Unsafe in a signal handler, as is stackpack_unwinder_close. */
 enum stackpack_error stackpack_unwinder_open(struct stackpack_unwinder *unwinder);
 void stackpack_unwinder_close(struct stackpack_unwinder *unwinder);
 

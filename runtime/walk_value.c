@@ -1,5 +1,5 @@
-/* walk_value.c - the values of locations in the frame that a walk is at: of deopt state, and of stack
- * maps. */
+/* walk_value.c - the values of locations in the frame that a walk is at: of deopt state, and of
+ * stack maps. */
 #include "runtime/walk.h"
 
 #include <string.h>

@@ -38,9 +38,9 @@ struct command_option {
   void *context;
 };
 
-/* A command runs once in a process: its options have static storage.
- * The help fits a screen of 24 lines by 80 columns, and shells complete by it (tool/completions):
- * each option begins a line, its few values are between bars, and two blanks precede its meaning. */
+/* A command runs once in a process: its options have static storage. The help fits a screen of 24
+ * lines by 80 columns, and shells complete by it (tool/completions): each option begins a line, its
+ * few values are between bars, and two blanks precede its meaning. */
 struct command {
   const char *name, *purpose, *help;
   const struct command_option *options;

@@ -1,9 +1,9 @@
 /* dump.c - stackpack dump: prints records, for people or as JSON.
  *
- *   0x201c80 sum_of_squares, a frame of 24 bytes, 2 records     a group: record_text.h
- *       ends at rsp+32; from there: rbx-16 rip-8                its frame
- *                        [rsp+8]                                a column for each slot: frame_table.h
- *     0x201c9d     +0x1d       *                                a row for each record
+ *   0x201c80 sum_of_squares, a frame of 24 bytes, 2 records   a group: record_text.h
+ *       ends at rsp+32; from there: rbx-16 rip-8              its frame
+ *                        [rsp+8]                              a column for each slot: frame_table.h
+ *     0x201c9d     +0x1d       *                              a row for each record
  *     0x201caa     +0x2a       .
  */
 #include "tool/commands.h"

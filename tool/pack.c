@@ -132,8 +132,8 @@ static bool check_packed(struct packing *packing, struct problem *problem) {
 }
 
 /* Refuses a file without stack maps, unless --if-present accepts it; but if they are there,
- * --section names another one. A program that only has signs of stack maps has most likely lost them
- * in the link: one section of them refers to all functions, and is itself unreferenced. */
+ * --section names another one. A program that only has signs of stack maps has most likely lost
+ * them in the link: one section of them refers to all functions, and is itself unreferenced. */
 static bool take_none(struct packing *packing, struct problem *problem) {
   struct problem none = {0};
   const struct load_options *load = &packing->options->load;
@@ -253,8 +253,8 @@ static bool encode_table(struct packing *packing, struct problem *problem) {
   return true;
 }
 
-/* Leaves a file alone that would grow. With --quiet, as from stackpack-ld and build systems, that is
- * a warning. */
+/* Leaves a file alone that would grow. With --quiet, as from stackpack-ld and build systems, that
+ * is a warning. */
 static bool leave_growing(struct packing *packing, struct problem *problem) {
   const size_t before = packing->image->size, after = packing->plan.file_size;
   const char *cramped = packing->plan.cramped.text;

@@ -58,8 +58,8 @@ static int64_t field(uint32_t word, unsigned low, unsigned bits) {
   return (int32_t)(word << (32 - low - bits)) >> (32 - bits);
 }
 
-/* The bytes that an instruction adds to the stack pointer: ADD and SUB of a number; loads and stores
- * of one register, or of two, that move their base. */
+/* The bytes that an instruction adds to the stack pointer: ADD and SUB of a number; loads and
+ * stores of one register, or of two, that move their base. */
 static int64_t movement(uint32_t word) {
   const bool by_sp = (word >> 5 & 31) == SP;
   const int64_t number = (int64_t)(word >> 10 & 0xfff) << (word >> 22 & 1) * 12;

@@ -1,8 +1,8 @@
 /* expression.c - evaluates the expressions of unwind tables (DWARF 5, 2.5.1 and 6.4.2).
  *
- * An expression is a small program for a stack of words. GCC writes one for a function that realigns
- * its stack, linkers for a PLT, and the C library for its signal trampoline. Those read registers
- * and the stack; so memory is read within the walk's stack only.
+ * An expression is a small program for a stack of words. GCC writes one for a function that
+ * realigns its stack, linkers for a PLT, and the C library for its signal trampoline. Those read
+ * registers and the stack; so memory is read within the walk's stack only.
  */
 #include "runtime/unwind/unwinder.h"
 

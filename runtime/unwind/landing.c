@@ -8,14 +8,15 @@
  *
  * GCC gives such functions a place for the registers that pass the exception to its handler, and
  * none for other registers that a call needn't preserve: functions that save those, too, do so for
- * their caller (LLVM's preserve_mostcc). The personality routine writes the exception into the first
- * one just before. So if an exception is there, a thread that was interrupted in the function, or in
- * one that it has called, or in a frameless one that this calls (memcpy, on RISC-V), may be too far.
+ * their caller (LLVM's preserve_mostcc). The personality routine writes the exception into the
+ * first one just before. So if an exception is there, a thread that was interrupted in the
+ * function, or in one that it has called, or in a frameless one that this calls (memcpy, on
+ * RISC-V), may be too far.
  */
 #include "runtime/unwind/unwinder.h"
 
-/* The words of struct _Unwind_Exception (Itanium C++ ABI, "Exception Handling", 1.2): the class, the
- * function that frees it, and two of libgcc's own: 0, and the CFA of the handler's frame; or a
+/* The words of struct _Unwind_Exception (Itanium C++ ABI, "Exception Handling", 1.2): the class,
+ * the function that frees it, and two of libgcc's own: 0, and the CFA of the handler's frame; or a
  * function and its argument (_Unwind_ForcedUnwind). */
 enum { STOP_FUNCTION = 2, HANDLER = 3, EXCEPTION_WORDS = 4 };
 

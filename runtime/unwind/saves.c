@@ -5,12 +5,13 @@
  * needs more: all places from which the register may be loaded. At a call the rules are enough. But
  * a signal may come at any instruction:
  *
- *   - just after a push: the function will go on with the pushed word, yet the rules name the register,
- *     which still has its value. Compilers let the rules lag behind until that changes.
+ *   - just after a push: the function will go on with the pushed word, yet the rules name the
+ *     register, which still has its value. Compilers let the rules lag behind until that changes.
  *   - in an epilogue, after a pop or load: the register has its value again, yet the rules name the
- *     stack, even below the stack pointer; and so they may where ways with and without a frame meet.
- *     GCC does save registers there, in the red zone: in leaf functions, or before it makes the frame.
- *     After rows with their places in the frame, or with a frame pointer, it has left the red zone.
+ *     stack, even below the stack pointer; and so they may where ways with and without a frame
+ *     meet. GCC does save registers there, in the red zone: in leaf functions, or before it makes
+ *     the frame. After rows with their places in the frame, or with a frame pointer, it has left
+ *     the red zone.
  *   - in a part of a function that begins with places in the red zone: GCC's parts have saved the
  *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). The two look alike, so the
  *     step fails unless the word and the register are equal.
@@ -56,8 +57,8 @@ static bool has_cfa_by(const struct frame_rules *row, unsigned reg) {
   return row->cfa == RULE_REGISTER && row->cfa_register == reg;
 }
 
-/* Whether a register's place is in the frame, or else in the red zone: where the CFA goes by the stack
- * pointer. */
+/* Whether a register's place is in the frame, or else in the red zone: where the CFA goes by the
+ * stack pointer. */
 static bool is_in_frame(const struct frame_rules *row, unsigned reg) {
   return (int64_t)row->cfa_value + row->values[reg] >= 0;
 }

@@ -1,9 +1,9 @@
 /* tables.c - finds the unwind table entry of an address in the running process.
  *
- * Each module has an .eh_frame_hdr: a sorted table of its functions' starts and FDEs (Linux Standard
- * Base, "Exception Frames"). _dl_find_object finds it without a lock (glibc's manual, "Dynamic
- * Linker Introspection"). Other C libraries have dl_iterate_phdr only, whose lock a stopped thread
- * may hold.
+ * Each module has an .eh_frame_hdr: a sorted table of its functions' starts and FDEs (Linux
+ * Standard Base, "Exception Frames"). _dl_find_object finds it without a lock (glibc's manual,
+ * "Dynamic Linker Introspection"). Other C libraries have dl_iterate_phdr only, whose lock a
+ * stopped thread may hold.
  */
 #include "runtime/unwind/unwinder.h"
 
@@ -11,8 +11,8 @@
 #include <link.h>
 #include <string.h>
 
-/* An .eh_frame_hdr with the encodings that all linkers give it: 4-byte differences, to itself in the
- * sorted table. */
+/* An .eh_frame_hdr with the encodings that all linkers give it: 4-byte differences, to itself in
+ * the sorted table. */
 struct eh_frame_hdr {
   uint8_t version, frame_encoding, count_encoding, table_encoding;
   int32_t frame;

@@ -167,9 +167,9 @@ static bool is_after_call(uintptr_t pc) {
              : table_find(pc - 1, &entry) == STACKPACK_UNWINDER_NO_REASON;
 }
 
-/* Whether a word can be the return address of a function that was interrupted. Compilers' rules leave
- * out words that code pushes for a moment (-Oz: `push $5; pop %rax`; the inline thunks of GCC's
- * -mindirect-branch), and then go by the stack pointer to another word. */
+/* Whether a word can be the return address of a function that was interrupted. Compilers' rules
+ * leave out words that code pushes for a moment (-Oz: `push $5; pop %rax`; the inline thunks of
+ * GCC's -mindirect-branch), and then go by the stack pointer to another word. */
 static bool is_return(const struct target *target, const struct found *found, uintptr_t pc,
                       uintptr_t cfa) {
   enum { ALIGNMENT = 16 /* AMD64 psABI, 3.2.2 */ };
@@ -222,8 +222,8 @@ static bool find_register(const struct rules *rules, struct target *target, unsi
   return true;
 }
 
-/* Sets the registers that calls preserve; and where the function waits, the others that it has saved,
- * as LLVM's preserve_mostcc does. */
+/* Sets the registers that calls preserve; and where the function waits, the others that it has
+ * saved, as LLVM's preserve_mostcc does. */
 static bool find_registers(const struct rules *rules, struct target *target, uintptr_t cfa,
                            uintptr_t stack_pointer, struct stackpack_context *caller) {
   uint32_t others = target->context->is_exact == 0 ? rules->others : 0;

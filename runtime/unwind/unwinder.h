@@ -39,8 +39,9 @@ bool target_register(struct target *target, uint64_t reg, uintptr_t *value);
  * absence. Its section is the memory that has the tables. */
 enum stackpack_unwinder_reason table_find(uintptr_t pc, struct eh_frame_entry *entry);
 
-/* Evaluates the expression at a place in `memory`, as a rule (frame_rules.h) names it. It starts with
- * *cfa on its stack, or with nothing where that is NULL. False, perhaps with target->reason. */
+/* Evaluates the expression at a place in `memory`, as a rule (frame_rules.h) names it. It starts
+ * with *cfa on its stack, or with nothing where that is NULL. False, perhaps with
+ * target->reason. */
 bool expression_evaluate(struct cursor memory, int32_t place, struct target *target,
                          const uintptr_t *cfa, uintptr_t *result);
 

@@ -32,8 +32,8 @@ static const struct machine_code stubs[] = {
     {{{ENDBR64, 0}, {PUSH_R11, 0}, {PUSH_SLOT, 1}, {JUMP_BY_SLOT, 2}}}, /* and its header */
 };
 
-/* Returns that speculation can't follow: their rules leave out the word that a call of their own has
- * pushed (GCC's -mfunction-return=thunk), */
+/* Returns that speculation can't follow: their rules leave out the word that a call of their own
+ * has pushed (GCC's -mfunction-return=thunk), */
 #define DROP_WORD 0x0824648d48, 0xffffffffff, 5 /* lea 8(%rsp), %rsp */
 #define RETURN 0xc3, 0xff, 1
 

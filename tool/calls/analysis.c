@@ -231,8 +231,8 @@ static bool lacks_symbols(const struct image *image) {
   return true;
 }
 
-/* Whether a function is start-up code that only jumps to `main`: the program's first function hands it
- * to the C library (__wrap_main in glibc's sysdeps/riscv/start.S, since 2.41). */
+/* Whether a function is start-up code that only jumps to `main`: the program's first function hands
+ * it to the C library (__wrap_main in glibc's sysdeps/riscv/start.S, since 2.41). */
 static bool jumps_to_main(const struct call_graph *graph, uint32_t number) {
   const struct graph_function *function = &graph->functions[number];
   const uint32_t entry = call_graph_function(graph, graph->linkage.entry);
@@ -244,7 +244,8 @@ static bool jumps_to_main(const struct call_graph *graph, uint32_t number) {
 /* A nameless copy of a GC entry looks like any other function, also where the symbols of one object
  * alone are missing; a label there without type may be the end of the code before it. A function of
  * uncertain end may hold others, which calls and jumps into its middle enter. A label is all that
- * start-up code has, for the global pointer (load_gp in glibc's sysdeps/riscv/start.S) and `main`. */
+ * start-up code has, for the global pointer (load_gp in glibc's sysdeps/riscv/start.S) and
+ * `main`. */
 static void find_nameless(struct analysis *analysis) {
   const struct call_graph *graph = analysis->graph;
   const struct linkage *linkage = &graph->linkage;

@@ -117,8 +117,8 @@ bool graph_take(struct call_graph *graph, uint64_t address, enum taken how, uint
   return true;
 }
 
-/* Many ranges may have the same functions: each function is taken by one of them, and passed over by
- * the others, by steps that become longer. */
+/* Many ranges may have the same functions: each function is taken by one of them, and passed over
+ * by the others, by steps that become longer. */
 uint32_t graph_untaken(struct graph_builder *builder, uint32_t number) {
   const uint32_t count = builder->graph->function_count;
   uint32_t *next = builder->untaken;

@@ -15,8 +15,8 @@
 
 /* ---- The reasons for keeping a record ---- */
 
-/* Whether a chain's node is to be blamed, or the one before it: a function with an indirect call, or
- * a symbol. */
+/* Whether a chain's node is to be blamed, or the one before it: a function with an indirect call,
+ * or a symbol. */
 static bool is_blamed(const struct analysis *analysis, enum certainty certainty, uint32_t node) {
   const struct call_graph *graph = analysis->graph;
   if (certainty == BY_POINTERS)

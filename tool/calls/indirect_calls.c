@@ -1,8 +1,8 @@
 /* indirect_calls.c - the targets of calls and jumps by pointers.
  *
- * The values of registers decide (value_flow.c). A jump by the compiler's tables stays in its function
- * (jump_tables.c). A call by a word of the global offset table that has the address of a function
- * elsewhere goes there.
+ * The values of registers decide (value_flow.c). A jump by the compiler's tables stays in its
+ * function (jump_tables.c). A call by a word of the global offset table that has the address of a
+ * function elsewhere goes there.
  *
  * A pointer that is the sum of an address and another value may be any address, even of functions
  * that are never named. So a call by such a sum is a call of everything; and so are all calls by

@@ -8,10 +8,10 @@
  * C library's manual for its additions to them.
  *
  * A function on the list leaves alone the functions that were passed to it, now or earlier, and
- * those that the program may define for it to find. It may take time or block: the waiting frames matter
- * only if the thread can be in a collection meanwhile. That excludes signal handlers, too, except
- * in the functions that run a handler at once, or unblock signals. A program that defines malloc is
- * handled elsewhere: see enum leaf_memory.
+ * those that the program may define for it to find. It may take time or block: the waiting frames
+ * matter only if the thread can be in a collection meanwhile. That excludes signal handlers, too,
+ * except in the functions that run a handler at once, or unblock signals. A program that defines
+ * malloc is handled elsewhere: see enum leaf_memory.
  *
  * Functions that end the program call the functions registered for that, see leaf_occasions. For
  * exit, these are the handlers of atexit, on_exit and __cxa_atexit, destructors of thread-local

@@ -27,8 +27,8 @@ enum leaf_library {
 
 /* Functions with the same reason for calling no function of the program. Words are separated by
  * blanks; a star at the end matches any further text. If the program uses any of the functions in
- * `unless`, the reason is void. A new function gets into the group whose reason, memory and `unless`
- * hold for it in all supported C libraries, once: the first group with a name counts. */
+ * `unless`, the reason is void. A new function gets into the group whose reason, memory and
+ * `unless` hold for it in all supported C libraries, once: the first group with a name counts. */
 struct leaf_group {
   enum leaf_library library;
   enum leaf_memory memory;

@@ -101,8 +101,8 @@ static size_t module_length(const char *text) {
   return length;
 }
 
-/* A name without its language's angle brackets and tags, the text in them, and names of modules; NULL
- * if it has none. An operator's are no brackets. */
+/* A name without its language's angle brackets and tags, the text in them, and names of modules;
+ * NULL if it has none. An operator's are no brackets. */
 static char *without_arguments(const char *form) {
   char *text = strdup(form);
   size_t to = 0;
@@ -187,9 +187,10 @@ static const char *after_call_offset(const char *text) {
   return text;
 }
 
-/* For a thunk, a transaction clone (Itanium C++ ABI, 5.1.4) or a vector variant (`_ZGV`, instruction
- * set, mask, lanes, parameters, `_`, name: x86's and AArch64's vector function ABIs), the linker's
- * name of its function, which the compiler may have inlined into it; NULL for other names. */
+/* For a thunk, a transaction clone (Itanium C++ ABI, 5.1.4) or a vector variant (`_ZGV`,
+ * instruction set, mask, lanes, parameters, `_`, name: x86's and AArch64's vector function ABIs),
+ * the linker's name of its function, which the compiler may have inlined into it; NULL for other
+ * names. */
 static char *target_of(const char *name) {
   const char *encoding = NULL;
   if (strncmp(name, "_ZTh", 4) == 0 || strncmp(name, "_ZTv", 4) == 0) {
@@ -303,8 +304,8 @@ static bool fits_copy(const char *pattern, const struct pattern_name *name, enum
   return result;
 }
 
-/* The last word of a pattern, apart from arguments: mostly a function's own name, which is literal in
- * a mangled name. Of a glob it may be a part of the name. */
+/* The last word of a pattern, apart from arguments: mostly a function's own name, which is literal
+ * in a mangled name. Of a glob it may be a part of the name. */
 static size_t last_word(const char *pattern, const char **word) {
   size_t length = 0;
   unsigned depth = 0;

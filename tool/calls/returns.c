@@ -306,7 +306,7 @@ static bool find_jumps(struct returns *returns, struct state *jumped) {
   return has_one;
 }
 
-/* The state of code that nothing reaches: without computed jumps, others may enter it as a start. */
+/* The state of unreached code: without computed jumps, others may enter it as a start. */
 static struct state unseen_state(struct returns *returns) {
   struct state state = nothing;
   if (find_jumps(returns, &state))
@@ -494,8 +494,8 @@ static void start_entries(struct returns *returns) {
     unit_start(unit, returns->entries[i - 1].address);
 }
 
-/* Starts blocks at the targets of calls within the function, and after each call that has a landing pad,
- * has its target within the function, or is followed by a block. */
+/* Starts blocks at the targets of calls within the function, and after each call that has a landing
+ * pad, has its target within the function, or is followed by a block. */
 static void start_at_calls(struct returns *returns) {
   struct unit *unit = returns->unit;
   for (uint32_t i = 0; i < unit->step_count; i++) { /* there may be more of them by each target */
@@ -545,7 +545,7 @@ static void enter_function(struct returns *returns) {
                      false);
 }
 
-/* Whether other functions enter this one in the middle; or it jumps into others, which may do so. */
+/* Whether others enter this function in the middle; or it jumps into others, which may do so. */
 static bool is_connected(const struct returns *returns) {
   const struct unit *unit = returns->unit;
   if (is_part(returns, returns->function) || returns->verdicts[returns->function].first_entry != 0)

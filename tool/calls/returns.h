@@ -7,9 +7,9 @@
  *
  *     push %rax; ret          add $5, (%rsp); ret          mov %rax, 8(%rbp)
  *
- * A function may break its callers' returns as well: by a store above its own return address, by the
- * address of a frame, which is beside a return address, or by another value in a register that calls
- * preserve.
+ * A function may break its callers' returns as well: by a store above its own return address, by
+ * the address of a frame, which is beside a return address, or by another value in a register that
+ * calls preserve.
  *
  * So each function's code is followed along its jumps (tool/flow/unit.h), and its returns and jumps
  * to other functions are judged by the states there. A call returns, unless a jump comes to the
@@ -18,8 +18,8 @@
  * Parts of a function are functions of their own in the graph. So a jump to a part, or into another
  * function's middle, takes its state along: such a place is entered with the join of the states at
  * all jumps to it, and its function is followed once more if that loses facts. An exception takes
- * the state at a call to its landing pad. A place in the middle whose address others have is entered
- * as a function is.
+ * the state at a call to its landing pad. A place in the middle whose address others have is
+ * entered as a function is.
  *
  * Computed jumps, as in a `switch`, may reach all code of their function that is unreachable
  * otherwise, with the state that they have in common.

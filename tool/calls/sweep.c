@@ -9,9 +9,9 @@
  * function's jump enters between its instructions, or that has the address of such a place computed
  * elsewhere, or in data.
  *
- * A return that may take another address than the function's own return address (returns.h) is a call
- * of everything; and so is a jump to another function that leaves something on the stack for that
- * one's return.
+ * A return that may take another address than the function's own return address (returns.h) is a
+ * call of everything; and so is a jump to another function that leaves something on the stack for
+ * that one's return.
  *
  * Each function is decoded into the builder's unit, where returns.c follows it at once.
  *
@@ -40,8 +40,8 @@ struct sweep {
   uint32_t function;
   uint64_t start, end;
 
-  /* Where control may come in the function, by a jump or by its address: the distance from the start,
-   * twice, plus 1 for a jump. */
+  /* Where control may come in the function, by a jump or by its address: the distance from the
+   * start, twice, plus 1 for a jump. */
   struct integers targets;
   uint64_t *code_ends;     /* by function: after its last instruction, besides padding */
   struct integers entered; /* places in other functions that direct jumps and calls enter */
@@ -63,8 +63,8 @@ static void add_target(struct sweep *sweep, uint64_t address, bool is_jumps) {
   integers_add(&sweep->targets, (address - sweep->start) * 2 + is_jumps);
 }
 
-/* Control may come to the middle of another function as if to its start. Parts of functions, and the
- * code that they return to, have other things on the stack. */
+/* Control may come to the middle of another function as if to its start. Parts of functions, and
+ * the code that they return to, have other things on the stack. */
 static void enter_at(struct sweep *sweep, uint32_t function, uint64_t address) {
   graph_add_landing(sweep->builder, address, GRAPH_NO_NODE);
   const struct graph_function *functions = sweep->builder->graph->functions;
@@ -322,8 +322,8 @@ static void add_odd(struct sweep *sweep, uint64_t at, const struct code_instruct
 }
 
 /* Whether an instruction does more with an address of code that the function names than to pass it
- * to a call, to store it in memory other than the stack's, or to overwrite it: value_flow.c follows it
- * then. Instructions are followed as for parts of addresses (parts.h). */
+ * to a call, to store it in memory other than the stack's, or to overwrite it: value_flow.c follows
+ * it then. Instructions are followed as for parts of addresses (parts.h). */
 static bool follow_registers(const struct sweep *sweep, struct course *course,
                              const struct code_instruction *instruction) {
   struct graph_function *function = &sweep->builder->graph->functions[sweep->function];
@@ -378,8 +378,8 @@ static void note_pointer(struct sweep *sweep, uint64_t at, struct course *course
     add_load(sweep, call, course->loaded_at[values->first]);
 }
 
-/* Whether an instruction may put an address on the stack into a register, or into memory, or use one
- * as an index. */
+/* Whether an instruction may put an address on the stack into a register, or into memory, or use
+ * one as an index. */
 static bool makes_stack_address(const struct code_architecture *architecture,
                                 const struct code_instruction *instruction) {
   const unsigned frame = architecture->in_sets[0];
@@ -434,8 +434,8 @@ static bool are_zero(struct sweep *sweep, const uint8_t *bytes, uint64_t at) {
   return zeros->end == sweep->end;
 }
 
-/* Decodes from an address on, up to a decoded instruction, or the function's end: true if it comes to
- * that. */
+/* Decodes from an address on, up to a decoded instruction, or the function's end: true if it comes
+ * to that. */
 static bool decode_from(struct sweep *sweep, uint64_t at, struct course *course) {
   const struct graph_builder *builder = sweep->builder;
   struct area *area = areas_find(&builder->graph->areas, at);
@@ -489,8 +489,8 @@ static void check_loads(struct sweep *sweep) {
 }
 
 /* Decodes from a target on, if it is inside an instruction. Returns whether control may pass the
- * function's end from there, after instructions, or from padding behind all of them. An address inside
- * a padding instruction there is a bound, as of `f - 1`. */
+ * function's end from there, after instructions, or from padding behind all of them. An address
+ * inside a padding instruction there is a bound, as of `f - 1`. */
 static bool runs_on_from(struct sweep *sweep, uint64_t address, bool is_jumps, uint64_t code_end) {
   const struct area *area = areas_find(&sweep->builder->graph->areas, address);
   const bool is_behind = address >= code_end;

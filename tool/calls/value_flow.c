@@ -23,8 +23,8 @@
 enum {
   PADDING = 1 << CODE_PADDING, /* without a predecessor, it only aligns the next code */
   BLOCK_STEPS = 64,            /* at most: each query follows a block again */
-  /* How many, and entries of tables, are looked at in one function, and in all: honest code needs up
-   * to 64 for an instruction of a function, and 1 for a byte of all. */
+  /* How many, and entries of tables, are looked at in one function, and in all: honest code needs
+   * up to 64 for an instruction of a function, and 1 for a byte of all. */
   STEPS_PER_INSTRUCTION = 512,
   STEPS_PER_BYTE = 4,
   STEPS_LEAST = 1 << 20,

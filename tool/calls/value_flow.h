@@ -22,8 +22,8 @@ struct extent {
   int64_t first, end;
 };
 
-/* A table of jumps: jumps by the same one share all that is found. Its values are those of all jumps
- * by it in a round, joined: an entry is entered again only if these change. */
+/* A table of jumps: jumps by the same one share all that is found. Its values are those of all
+ * jumps by it in a round, joined: an entry is entered again only if these change. */
 struct jump_table {
   struct extent extent;
   uint32_t round;       /* the last one in which a jump by it was followed */

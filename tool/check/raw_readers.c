@@ -389,8 +389,8 @@ static bool names_map(const struct search *search, const struct code_instruction
   return names;
 }
 
-/* Whether an instruction computes on registers, or branches by the result; or has no effect, as where
- * a linker has shortened others. */
+/* Whether an instruction computes on registers, or branches by the result; or has no effect, as
+ * where a linker has shortened others. */
 static bool only_computes(const struct code_instruction *instruction) {
   return (instruction->kind == CODE_OTHER || instruction->kind == CODE_PADDING ||
           instruction->kind == CODE_BRANCH) &&

@@ -466,8 +466,8 @@ static void decode_scalable(uint32_t word, struct code_instruction *instruction)
 enum { T = 1, F = 2, O = 4, S = 8 };
 
 /* The instructions whose bits under `mask` are those of `value`. The first row that fits counts: so
- * a form with effects of its own has a row above its group's. `reads` and `writes` are the registers;
- * the functions add to them, and to all other effects (code.h). */
+ * a form with effects of its own has a row above its group's. `reads` and `writes` are the
+ * registers; the functions add to them, and to all other effects (code.h). */
 static const struct {
   uint32_t mask, value;
   enum code_kind kind;

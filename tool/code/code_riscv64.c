@@ -133,8 +133,8 @@ static bool has_general_result(uint32_t word, enum operation operation) {
   return function == LENGTHS || (function == MASKS && link_field(word, 26, 6) == ELEMENTS);
 }
 
-/* Whether `first` is a general register: of floating-point numbers, in conversions and moves from one
- * and all unlisted instructions; of vectors, with a scalar operand or a length. */
+/* Whether `first` is a general register: of floating-point numbers, in conversions and moves from
+ * one and all unlisted instructions; of vectors, with a scalar operand or a length. */
 static bool has_general_operand(uint32_t word, enum operation operation, bool has_general_result) {
   /* Of general results: comparisons, and from a number with a point. */
   enum { FROM_FLOATS = 1 << 0x14 | 1 << 0x18 | 1 << 0x1c, TO_FLOATS = 1 << 0x1a | 1 << 0x1e };
@@ -387,8 +387,8 @@ static void decode_atomic(struct code_instruction *instruction, const struct fie
 
 static bool is_link(unsigned number) { return number == RA || number == T0; }
 
-/* A call leaves its return address in ra or t0. In another register, this is an address of code that
- * may be used for anything: such jumps are unsupported, besides that of a stub of the linkage
+/* A call leaves its return address in ra or t0. In another register, this is an address of code
+ * that may be used for anything: such jumps are unsupported, besides that of a stub of the linkage
  * table. */
 static enum code_kind kind_of_jump(const struct fields *fields, bool is_stub) {
   return fields->to == ZERO || is_stub ? CODE_JUMP : is_link(fields->to) ? CODE_CALL : CODE_INVALID;

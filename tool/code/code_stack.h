@@ -1,8 +1,8 @@
 /* code_stack.h - the effects of operands on the stack: see struct code_stack.
  *
- * A decoder calls these functions with an instruction's operands, by the numbers of their registers.
- * The architecture decides which of them matter: the stack pointer, the frame pointer, the link
- * register, and those that calls preserve.
+ * A decoder calls these functions with an instruction's operands, by the numbers of their
+ * registers. The architecture decides which of them matter: the stack pointer, the frame pointer,
+ * the link register, and those that calls preserve.
  */
 #ifndef STACKPACK_CODE_STACK_H
 #define STACKPACK_CODE_STACK_H

@@ -87,7 +87,8 @@ static bool decode_operation(struct operation *operation, const uint8_t *bytes, 
                                                     size, &operation->raw));
 }
 
-/* Zydis leaves out that some string instructions move their pointers: `cmps`, `scas`, `ins`, `outs`. */
+/* Zydis leaves out that some string instructions move their pointers: `cmps`, `scas`, `ins`,
+ * `outs`. */
 static void add_hidden(struct operation *operation, const ZydisDecodedOperand *operand) {
   if (is_written(operand))
     operation->written |= bit(register_of(operand)) & ~bit(RSP);
@@ -287,8 +288,8 @@ static int32_t size_of(const ZydisDecodedInstruction *raw, const ZydisDecodedOpe
   return is_state ? INT32_MAX : operand->size / 8;
 }
 
-/* A store at a computed distance may be anywhere in the object at its constant part; `lea` makes the
- * address of one. */
+/* A store at a computed distance may be anywhere in the object at its constant part; `lea` makes
+ * the address of one. */
 static void set_indexed(const struct operation *operation, struct code_stack *stack) {
   const ZydisDecodedOperand *memory = operation->memory;
   const bool is_address = operation->raw.mnemonic == ZYDIS_MNEMONIC_LEA;
@@ -387,8 +388,8 @@ static bool clears(const struct operation *operation) {
          raw->operand_width >= 32;
 }
 
-/* The registers that an instruction reads to put them into memory, or to make another value of them.
- * A sum is at a computed distance, and moves between registers are set_move's. */
+/* The registers that an instruction reads to put them into memory, or to make another value of
+ * them. A sum is at a computed distance, and moves between registers are set_move's. */
 static uint32_t handed_by(const struct operation *operation) {
   const ZydisDecodedInstruction *raw = &operation->raw;
   if ((operation->named & (bit(RSP) | bit(RBP))) == 0 || clears(operation))
@@ -403,8 +404,8 @@ static uint32_t handed_by(const struct operation *operation) {
   return raw->mnemonic == ZYDIS_MNEMONIC_XCHG ? operation->read : operation->only_read;
 }
 
-/* There may be another pointer to the frame then. (The caller's frame pointer is saved where the own
- * one points to.) */
+/* There may be another pointer to the frame then. (The caller's frame pointer is saved where the
+ * own one points to.) */
 static void set_handed(const struct operation *operation, struct code_stack *stack) {
   const bool is_callers = operation->near == RBP && operation->distance == 0 &&
                           is_read(operation->memory) &&
@@ -470,8 +471,8 @@ static uint32_t read_to_compute(const struct operation *operation) {
   return register_of(to) != NONE && is_written(to) && !clears(operation) ? operation->read : 0;
 }
 
-/* The registers that a value is made of, and the destinations of sums and copies: `writes` are those
- * that certainly change. */
+/* The registers that a value is made of, and the destinations of sums and copies: `writes` are
+ * those that certainly change. */
 static void set_registers(const struct operation *operation, enum value_operation kind,
                           uint32_t written, struct code_instruction *instruction) {
   const ZydisDecodedInstruction *raw = &operation->raw;

@@ -4,8 +4,8 @@
  * it: so the last length after these bytes is remembered, and instructions of that many bytes:
  *
  *   lengths    by a hash of three bytes: 0, or the length of the last instruction that began so
- *   items      by a hash of an instruction's bytes: its form, its constants, and its target as if it
- *              were at address 0
+ *   items      by a hash of an instruction's bytes: its form, its constants, and its target as at
+ *              address 0
  *   recent     by a weak hash of an instruction's effects: its form's number
  *
  * A wrong length only finds nothing: the first bytes decide an instruction, and its length.

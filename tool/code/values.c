@@ -328,8 +328,8 @@ static uint8_t place_of(const struct code_values *values, const struct code_stat
   return values->place == VALUE_ELSEWHERE && is_by_stack ? VALUE_BY_FRAME : values->place;
 }
 
-/* The value in memory, `more` bytes further on: a word that instructions store to, too, or a part of
- * one; or an entry. */
+/* The value in memory, `more` bytes further on: a word that instructions store to, too, or a part
+ * of one; or an entry. */
 static struct code_value load(const struct code_instruction *instruction,
                               const struct code_state *state, int32_t more) {
   const struct code_values *values = &instruction->values;
@@ -433,8 +433,8 @@ static struct code_value operand_of(const struct code_instruction *instruction,
   }
 }
 
-/* The sum of two values, the second one shifted, and a number: a table's entry and an address make a
- * target. */
+/* The sum of two values, the second one shifted, and a number: a table's entry and an address make
+ * a target. */
 static struct code_value sum_of(const struct code_state *state, const struct code_values *values,
                                 struct code_value a, struct code_value b, uint64_t number) {
   const bool a_is_code = is_code(state->slots, a), b_is_code = is_code(state->slots, b);
@@ -555,8 +555,8 @@ static struct code_value result_of(const struct code_instruction *instruction,
 
 /* ---- Following ---- */
 
-/* The value that one of the other registers gets. An address on the stack stays one: it moves by the
- * size of the memory. */
+/* The value that one of the other registers gets. An address on the stack stays one: it moves by
+ * the size of the memory. */
 static struct code_value other_value(const struct code_instruction *instruction,
                                      const struct code_state *state, unsigned number,
                                      struct code_value result) {

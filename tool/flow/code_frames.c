@@ -18,10 +18,10 @@
  * function's first call. Two: a return can be reached from there, the stack pointer is not reset on
  * the way, and all returns and tail calls happen at depth 0 (a jump to shared instructions that
  * return counts as a return). Three: it is proven earlier, and no call is in between. For each such
- * mistake makes a depth too large: several add up, and never cancel out. (A jump alone proves nothing: a
- * function of such a convention may leave room for other arguments than its own.) The frame pointer
- * is callee-saved. It counts if it was set before the first call, so it gives the end of the frame
- * in functions that allocate on the stack.
+ * mistake makes a depth too large: several add up, and never cancel out. (A jump alone proves
+ * nothing: a function of such a convention may leave room for other arguments than its own.) The
+ * frame pointer is callee-saved. It counts if it was set before the first call, so it gives the end
+ * of the frame in functions that allocate on the stack.
  *
  * After a call that never returns, the code seems to be reached with the call's depth. That is
  * harmless: if a jump reaches it too, the jump's depth counts; otherwise it is dead.

@@ -39,8 +39,8 @@ static inline struct budget budget_open(const char *table, uint64_t size) {
   return (struct budget){.table = table, .size = size};
 }
 
-/* From now on memory is limited by the sizes of the files that are opened: a command that needs more
- * ends in one line (tool/memory.c). Each file, by budget_memory, before it is read, allows
+/* From now on memory is limited by the sizes of the files that are opened: a command that needs
+ * more ends in one line (tool/memory.c). Each file, by budget_memory, before it is read, allows
  * BUDGET_MEMORY_TIMES its size. A lower limit of the caller's stays. */
 void budget_limit_memory(void);
 void budget_memory(uint64_t size);

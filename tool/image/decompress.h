@@ -8,9 +8,9 @@
 #include <libelf.h>
 #include <stdint.h>
 
-/* Decompresses a section in libelf's memory: elf_getdata has its bytes then. `stored` is its size in
- * the file. Refuses one that says it is larger than debug information can be in earnest. `owned` must
- * outlive libelf's memory. */
+/* Decompresses a section in libelf's memory: elf_getdata has its bytes then. `stored` is its size
+ * in the file. Refuses one that says it is larger than debug information can be in earnest. `owned`
+ * must outlive libelf's memory. */
 bool decompress_section(Elf_Scn *section, const char *name, uint64_t stored, struct owned *owned,
                         struct problem *problem);
 

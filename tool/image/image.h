@@ -2,8 +2,8 @@
  *
  * Opening checks that the header tables, the sections and the segments lie inside the file; that
  * these, and names, refer to each byte only a few times (budget.h); and that no two segments are
- * loaded at one address. libelf reads symbols, and libdw, which uses it, unwind tables and the links
- * to debug information.
+ * loaded at one address. libelf reads symbols, and libdw, which uses it, unwind tables and the
+ * links to debug information.
  */
 #ifndef STACKPACK_IMAGE_H
 #define STACKPACK_IMAGE_H

@@ -64,7 +64,8 @@ bool input_open(struct input *input, const char *path, struct problem *problem) 
 }
 
 /* Moves whole pages to memory that is all zeros. Where the system can't (where the places within a
- * page differ; before Linux 5.7), each part is copied and given back. The old addresses stay taken. */
+ * page differ; before Linux 5.7), each part is copied and given back. The old addresses stay
+ * taken. */
 static void move_pages(uint8_t *from, uint8_t *to, size_t size) {
   enum { PART = 1 << 20 };
   const int flags = MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP;

@@ -29,7 +29,8 @@ bool arguments_is(const char *word, const char *name);
 bool arguments_is_any(const char *word, const char *const *names);
 /* The value in a word --NAME=VALUE or -NAME=VALUE; NULL: it is another word. */
 const char *arguments_value(const char *word, const char *name);
-/* The value of the last such option among words, in its word or the next one; NULL: there is none. */
+/* The value of the last such option among words, in its word or the next one; NULL: there is
+ * none. */
 const char *arguments_last(const struct words *words, const char *name);
 /* Whether a word is an option whose value may be the next word. */
 bool arguments_takes_next(const char *word);

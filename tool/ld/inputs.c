@@ -149,8 +149,8 @@ static void put_word(struct words *words, size_t i, const char *word) {
   words->items[i] = strdup(word);
 }
 
-/* Puts an input's copy into a word, as it may be named again and again. False for an input that isn't
- * known yet: it gets the next number. */
+/* Puts an input's copy into a word, as it may be named again and again. False for an input that
+ * isn't known yet: it gets the next number. */
 static bool take_known(struct inputs *inputs, const char *path, struct words *words, size_t i) {
   uint32_t number;
   (void)sources_add_name(&inputs->names, path, &number);
@@ -301,8 +301,8 @@ static bool check_script(struct search *search, const char *path, bool is_static
   return ok;
 }
 
-/* Refuses an archive outside the folders of -L whose stack maps would be left out, or a script there
- * that names one. */
+/* Refuses an archive outside the folders of -L whose stack maps would be left out, or a script
+ * there that names one. */
 static bool check_own(struct search *search, const char *word, const struct place *place,
                       struct problem *problem) {
   char *path = library_of(word) == NULL ? NULL : input_of(&search->own, word, place);

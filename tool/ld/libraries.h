@@ -1,5 +1,5 @@
-/* libraries.h - where linkers look for the files of -lNAME: in the folders of all -L on the line, in
- * their order; in each for libNAME.so first, unless -Bstatic or one of its synonyms is in force.
+/* libraries.h - where linkers look for the files of -lNAME: in the folders of all -L on the line,
+ * in their order; in each for libNAME.so first, unless -Bstatic or one of its synonyms is in force.
  * (ld(1), "Options".) After these they search folders of their own. */
 #ifndef STACKPACK_LD_LIBRARIES_H
 #define STACKPACK_LD_LIBRARIES_H
@@ -26,7 +26,8 @@ struct words libraries_own(const struct words *words);
 /* The file that -lNAME finds; NULL: none. To be freed. */
 char *libraries_find(const struct words *folders, const char *name, bool is_static);
 
-/* The path of a file in a folder, its name by a form for printf; NULL: it is missing. To be freed. */
+/* The path of a file in a folder, its name by a form for printf; NULL: it is missing. To be
+ * freed. */
 char *libraries_in(const char *folder, const char *form, const char *name);
 
 #endif

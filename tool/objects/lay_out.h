@@ -1,8 +1,8 @@
 /* lay_out.h - lays out objects in memory like a linker, for the readers of linked programs.
  *
- *     a.o  .text.f .text.g .llvm_stackmaps .eh_frame .debug_info        .text            a's f and g, b's
- *     b.o  .text           .llvm_stackmaps .eh_frame .debug_info   ->   .llvm_stackmaps  both
- *                                                                       .eh_frame, .debug_info, .symtab
+ *   a.o  .text.f .text.g .llvm_stackmaps .eh_frame .debug_info     .text           a's f and g, b's
+ *   b.o  .text           .llvm_stackmaps .eh_frame .debug_info  -> .llvm_stackmaps both
+ *                                                                  .eh_frame, .debug_info, .symtab
  *
  * The new file has the code, and the sections with stack maps and debug information, joined by
  * name. All other sections in memory get addresses only. Relocations are applied to stack maps and

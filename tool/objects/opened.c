@@ -122,8 +122,8 @@ static bool add_members(struct opened *opened, struct lay_out_names names,
 
 /* ---- Debug information ---- */
 
-/* A path for the readers of debug information, of a file in memory. If that fails (NULL), or /proc is
- * missing, debug information is left out. */
+/* A path for the readers of debug information, of a file in memory. If that fails (NULL), or /proc
+ * is missing, debug information is left out. */
 static const char *write_debug_file(struct opened_objects *objects) {
   objects->debug_file = memfd_create("objects", MFD_CLOEXEC);
   if (objects->debug_file < 0 || write(objects->debug_file, objects->bytes.bytes,

@@ -42,7 +42,8 @@ void piece_print(const struct piece *piece, uint64_t address);
 void piece_print_json(const struct piece *piece);
 
 /* Finds the places that a word means: SECTION+0x12, FUNCTION+0x12, or either with MEMBER: in front;
- * of several sections or functions of that name, each. False, and a problem, where it means none. */
+ * of several sections or functions of that name, each. False, and a problem, where it means
+ * none. */
 bool pieces_search(struct pieces *pieces, const struct names *names, const char *word,
                    struct problem *problem);
 

@@ -1,5 +1,5 @@
-/* record_source.h - where records are in the source, to be printed: by debug information; where that
- * is gone, by the positions in the packed table. */
+/* record_source.h - where records are in the source, to be printed: by debug information; where
+ * that is gone, by the positions in the packed table. */
 #ifndef STACKPACK_RECORD_SOURCE_H
 #define STACKPACK_RECORD_SOURCE_H
 

@@ -20,8 +20,8 @@
  * headers lack room, only pages of the raw section are cut, or none.
  *
  * Raw stack maps in a writable segment (as in objects that were split: ld.so writes addresses into
- * them) have data in their first and last page. If the raw section is large enough, the table gets a
- * read-only segment in the pages between: a page higher in memory, and at the raw section's place
+ * them) have data in their first and last page. If the raw section is large enough, the table gets
+ * a read-only segment in the pages between: a page higher in memory, and at the raw section's place
  * in the file, where a page is mapped twice, too.
  */
 #include "tool/rewrite/plan.h"
@@ -92,7 +92,8 @@ static void find_end(struct plan *plan) {
 /* Tries a page in front. Addresses below the first segment are free in an executable only:
  * everything else starts at 0. */
 static bool take_lead(struct plan *plan, uint64_t lead_max) {
-  /* A static program of glibc for AArch64 or RISC-V goes on with the old headers (seen with 2.36). */
+  /* A static program of glibc for AArch64 or RISC-V goes on with the old headers (seen with
+   * 2.36). */
   if (plan->image->header.e_machine != EM_X86_64 &&
       image_first_segment(plan->image, PT_INTERP) == NULL)
     return false;

@@ -56,8 +56,8 @@ enum {
 
 struct plan {
   const struct image *image;
-  /* The table takes the place of these sections. The roots are cleared, with their relocations; NULL:
-   * there are none. */
+  /* The table takes the place of these sections. The roots are cleared, with their relocations;
+   * NULL: there are none. */
   const struct image_section *raw, *global_roots;
   const Elf64_Phdr *first, *last;      /* PT_LOADs, by their addresses */
   const Elf64_Phdr *home;              /* the raw section's PT_LOAD */
@@ -143,8 +143,8 @@ bool plan_stays_near(const struct plan *plan, const struct plan_move *move);
 /* relocations.c: finds the relocations to be taken out, and writes the others. */
 bool plan_relocations(struct plan *plan, struct problem *problem);
 void write_relocations(const struct plan *plan, uint8_t *bytes);
-/* headers.c: writes the program headers; makes the section headers, an array to be freed; copies the
- * old names of sections, if they get another place; and writes the new ones and the headers. */
+/* headers.c: writes the program headers; makes the section headers, an array to be freed; copies
+ * the old names of sections, if they get another place; and writes the new ones and the headers. */
 void write_segments(const struct plan *plan, uint8_t *bytes);
 Elf64_Shdr *plan_section_headers(const struct plan *plan);
 void copy_names(const struct plan *plan, uint8_t *bytes);

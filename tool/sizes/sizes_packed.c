@@ -14,8 +14,8 @@
  *   details            a compressed block: of its records
  *
  * The share of a record is given to its function. Location classes, global roots, frames, source
- * positions, entries of leaves without records, and the starts and references of gaps are the rest of
- * their parts. A part of the table that is missing here makes check_parts refuse the table.
+ * positions, entries of leaves without records, and the starts and references of gaps are the rest
+ * of their parts. A part of the table that is missing here makes check_parts refuse the table.
  */
 #include "format/array.h"
 #include "format/packed_details.h"

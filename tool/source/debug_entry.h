@@ -34,8 +34,8 @@ struct debug_context debug_context_of(Dwarf_Debug dwarf, Dwarf_Die unit);
 bool debug_entry_number(Dwarf_Die die, Dwarf_Half attribute, uint64_t *value);
 /* A text, owned by libdwarf; NULL if the entry has none. */
 const char *debug_entry_text(Dwarf_Die die, Dwarf_Half attribute);
-/* The offset of the entry that an attribute refers to; false if there is none. *dwarf has the entry,
- * and becomes the one that has the other: `shared`, perhaps. */
+/* The offset of the entry that an attribute refers to; false if there is none. *dwarf has the
+ * entry, and becomes the one that has the other: `shared`, perhaps. */
 bool debug_entry_reference(Dwarf_Debug shared, Dwarf_Die die, Dwarf_Half attribute,
                            Dwarf_Debug *dwarf, uint64_t *offset);
 

@@ -167,8 +167,8 @@ static bool read_split(struct split_file *file, struct debug_unit *unit,
 
 /* ---- Long texts ---- */
 
-/* A name of a few letters may be many instructions' name: long ones are counted, each time that they
- * are an answer. A compiler's are short. */
+/* A name of a few letters may be many instructions' name: long ones are counted, each time that
+ * they are an answer. A compiler's are short. */
 enum { TEXT_LONG = 1 << 10, TEXTS_TIMES = 12 };
 
 static void take_text(struct debug_info *info, const char *text) {

@@ -1,8 +1,8 @@
 /* line_rows.h - the rows of a table of lines whose file is the one at the sequence's start.
  *
- * That is file 1 (DWARF 5, 6.2.2). The distributions' libdwarf, of 2019 to 2021, takes file 0 for it
- * in tables of version 5, and hides the difference: so the table's operations are gone through here,
- * for this question alone.
+ * That is file 1 (DWARF 5, 6.2.2). The distributions' libdwarf, of 2019 to 2021, takes file 0 for
+ * it in tables of version 5, and hides the difference: so the table's operations are gone through
+ * here, for this question alone.
  */
 #ifndef STACKPACK_LINE_ROWS_H
 #define STACKPACK_LINE_ROWS_H

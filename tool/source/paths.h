@@ -1,5 +1,5 @@
-/* paths.h - paths of source files, as a released program is to have them: without the folder that it
- * was built in. */
+/* paths.h - paths of source files, as a released program is to have them: without the folder that
+ * it was built in. */
 #ifndef STACKPACK_PATHS_H
 #define STACKPACK_PATHS_H
 

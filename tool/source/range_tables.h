@@ -39,8 +39,8 @@ struct range_entry {
 struct range_tables range_tables_read(Dwarf_Debug dwarf);
 void range_tables_free(struct range_tables *tables);
 
-/* The list at an offset in the section; and list `number` of the table whose array is at `base`. False
- * if there is none. */
+/* The list at an offset in the section; and list `number` of the table whose array is at `base`.
+ * False if there is none. */
 bool range_list_at(const struct range_tables *tables, uint64_t offset, struct range_list *list);
 bool range_list_numbered(const struct range_tables *tables, uint64_t base, uint64_t number,
                          struct range_list *list);

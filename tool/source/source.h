@@ -12,8 +12,8 @@
 
 struct source;
 
-/* Opens the debug information of a program, in whichever file it is (debug_file.h). NULL if there is
- * none: then *absent has the reason; or if it is unusable: then *problem has it. */
+/* Opens the debug information of a program, in whichever file it is (debug_file.h). NULL if there
+ * is none: then *absent has the reason; or if it is unusable: then *problem has it. */
 struct source *source_open(const struct image *image, const char *path,
                            const struct debug_folders *folders, struct problem *absent,
                            struct problem *problem);
