@@ -76,6 +76,8 @@
  *   label        a place in a function that an unresolved jump of its group may go to
  *   sum          an address of code plus something else: it may be any address (code_value_kind)
  *   made         of a value: an instruction may have computed it from any others (code_value)
+ *   open         of a jump by a pointer: its targets are unresolved (indirect_calls.h); of an upper
+ *                part of an address: any address that has it may be made (parts.h)
  *   resolved     of a jump, call or value: its target, or the constant that it is, was found
  *   helper       shared code that works on its caller's frame (tool/flow/helper.h)
  *   odd          of a return, or a jump: it may go elsewhere than the function's caller (returns.h)

@@ -11,10 +11,10 @@
  * a constant is one address, and is taken itself.
  */
 #include "tool/calls/indirect_calls.h"
-#include "tool/calls/jump_tables.h"
 
 #include "format/array.h"
 #include "format/search.h"
+#include "tool/calls/jump_tables.h"
 
 /* ---- Pointers ---- */
 
@@ -47,7 +47,7 @@ static const struct unit_step *pointer_step(const struct value_flow *flow,
              : NULL;
 }
 
-static bool has_open_jump(struct value_flow *flow, uint32_t number) {
+static bool function_has_open_jump(struct value_flow *flow, uint32_t number) {
   const struct call_graph *graph = flow->builder->graph;
   const struct graph_function *function = &graph->functions[number];
   if (function->returns_oddly)
@@ -67,7 +67,7 @@ static bool has_open_jump(struct value_flow *flow, uint32_t number) {
 
 bool indirect_calls_has_open_jump(struct value_flow *flow) {
   for (uint32_t i = flow->first; i != GRAPH_NO_NODE; i = value_flow_next(flow, i))
-    if (has_open_jump(flow, i))
+    if (function_has_open_jump(flow, i))
       return true;
   return false;
 }
@@ -77,12 +77,12 @@ bool indirect_calls_has_open_jump(struct value_flow *flow) {
 /* Whether control comes straight on from the first part of a call's or jump's address to the call:
  * after an entry in between, the register may have another address. */
 static bool is_made_straight(const struct value_flow *flow, const struct unit_step *step,
-                             bool is_open) {
+                             bool has_open_jump) {
   uint8_t made = unit_form(flow->unit, step)->values.base;
   for (; made < CODE_REGISTERS; step--) {
     const bool is_first = step == &flow->unit->steps[flow->unit->blocks[step->block].first];
-    if (is_first && (flow->blocks[step->block].is_entered || is_open || step == flow->unit->steps ||
-                     unit_after(&step[-1]) != step->address))
+    if (is_first && (flow->blocks[step->block].is_entered || has_open_jump ||
+                     step == flow->unit->steps || unit_after(&step[-1]) != step->address))
       return false;
     const struct code_instruction *before = unit_form(flow->unit, &step[-1]);
     if (((before->parts.writes | before->parts.may_write) >> made & 1) != 0)
@@ -98,11 +98,11 @@ static void lose_call(const struct call_graph *graph, struct call *call) {
 }
 
 /* Registers that may have another address are pointers like others. */
-static void doubt_registers(struct value_flow *flow, uint32_t number, bool is_open) {
+static void doubt_registers(struct value_flow *flow, uint32_t number, bool has_open_jump) {
   const struct call_graph *graph = flow->builder->graph;
   EACH_CALL(graph, &graph->functions[number], call) {
     const struct unit_step *step = unit_step(flow->unit, call->at);
-    if (call->is_through && (step == NULL || !is_made_straight(flow, step, is_open)))
+    if (call->is_through && (step == NULL || !is_made_straight(flow, step, has_open_jump)))
       lose_call(graph, call);
   }
 }
@@ -123,16 +123,16 @@ static bool is_own_place(const struct value_flow *flow, const struct call *call,
 }
 
 static void resolve_call(struct value_flow *flow, struct call *call, const struct unit_step *step,
-                         bool is_open) {
+                         bool has_open_jump) {
   struct code_state state;
   const struct code_value jump = value_flow_value(flow, step, &state);
   const struct linkage_word *word = known_word(flow, jump);
-  if (word != NULL && !is_open) {
+  if (word != NULL && !has_open_jump) {
     call->target = graph_symbol(flow->builder->graph, word->symbol);
     call->kind = CALL_OUTSIDE;
     return;
   }
-  if (is_nowhere(jump) && !is_open) {
+  if (is_nowhere(jump) && !has_open_jump) {
     call->kind = CALL_NONE;
     return;
   }
@@ -141,18 +141,18 @@ static void resolve_call(struct value_flow *flow, struct call *call, const struc
     call->target = graph_everything(flow->builder->graph);
   if (!call->is_jump)
     return;
-  if (is_own_place(flow, call, jump) && !is_open)
+  if (is_own_place(flow, call, jump) && !has_open_jump)
     call->kind = CALL_NONE;
   else if (jump_table_is_own(flow, jump))
     jump_table_resolve(flow, call, jump);
 }
 
-static void resolve_calls(struct value_flow *flow, uint32_t number, bool is_open) {
+static void resolve_calls(struct value_flow *flow, uint32_t number, bool has_open_jump) {
   const struct call_graph *graph = flow->builder->graph;
   EACH_CALL(graph, &graph->functions[number], call) {
     const struct unit_step *step = pointer_step(flow, call);
     if (step != NULL)
-      resolve_call(flow, call, step, is_open);
+      resolve_call(flow, call, step, has_open_jump);
   }
 }
 
@@ -216,15 +216,15 @@ static void resolve_group(struct value_flow *flow, uint32_t first) {
     has_stack_address |= function->has_stack_address;
   }
   uses_code |= stores_code && has_stack_address; /* perhaps of one on the stack */
-  bool is_open = false;
+  bool is_followed = false;
   for (uint32_t i = first; i != GRAPH_NO_NODE; i = builder->next_in_group[i]) {
     const struct graph_function *function = &builder->graph->functions[i];
-    is_open |=
+    is_followed |=
         !function->is_undecodable && (uses_code || has_pointer(flow, function, has_stack_address));
   }
   for (uint32_t i = first; names_code && i != GRAPH_NO_NODE; i = builder->next_in_group[i])
     graph_lose_pointers(builder->graph, i); /* a pointer may go near a function that one names */
-  if (is_open)
+  if (is_followed)
     follow_group(flow, first, uses_code);
 }
 

@@ -29,7 +29,7 @@ static uint32_t target_function(const struct returns *returns, const struct unit
 }
 
 static void add_finding(struct returns *returns, uint64_t at, enum finding kind) {
-  if (!returns->verdicts[returns->function].is_open)
+  if (!returns->verdicts[returns->function].is_unfinished)
     (void)ARRAY_ADD(returns->findings, returns->finding_count, returns->finding_capacity,
                     (struct returns_finding){at, returns->function, kind});
 }
@@ -577,8 +577,8 @@ void returns_follow(struct returns *returns) {
     give_up(returns);
   unit_run(returns->unit, &hooks);
   const bool is_unseen = has_unseen(returns->unit);
-  verdict->is_open = is_unseen && !returns->is_last_time && is_connected(returns);
-  if (is_unseen && !verdict->is_open)
+  verdict->is_unfinished = is_unseen && !returns->is_last_time && is_connected(returns);
+  if (is_unseen && !verdict->is_unfinished)
     enter_unseen(returns);
   judge_all(returns);
 }
@@ -651,7 +651,7 @@ void returns_settle(struct returns *returns, struct endings *endings) {
   follow_waiting(returns);
   returns->is_last_time = true;
   for (uint32_t i = 0; i < graph->function_count; i++)
-    if (returns->verdicts[i].is_open)
+    if (returns->verdicts[i].is_unfinished)
       wait_for(returns, i);
   follow_waiting(returns);
   apply_findings(returns, endings);

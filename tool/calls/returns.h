@@ -37,7 +37,7 @@ struct returns_verdict {
   bool runs_oddly;     /* control passes the end with another stack than at the start */
   bool reads_return;   /* something else than a return uses the return address, */
   bool is_read_surely; /* at a depth that is certain */
-  bool is_open;        /* to be followed again: others may enter code that nothing reaches */
+  bool is_unfinished;  /* to be followed again: others may enter code that nothing reaches */
   bool is_waiting;
   uint8_t times;        /* that it was followed */
   uint16_t lost;        /* callee-saved registers that have other values at a return: a set */
