@@ -1,7 +1,7 @@
 /* areas.h - the parts of a program's memory that its file fills: code and data, by address.
  *
- * An area is a loaded section. Each has some marks for every byte, defined by the call graph's
- * steps below. Sections that only the dynamic linker and unwinders read (symbols, relocations,
+ * An area is a loaded section. It has marks for each byte, which steps of the call graph set: the
+ * enumeration below. Sections that only the dynamic linker and unwinders read (symbols, relocations,
  * unwind tables, stack maps) are excluded: their words only look like addresses.
  */
 #ifndef STACKPACK_AREAS_H

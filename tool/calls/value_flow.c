@@ -23,8 +23,8 @@
 enum {
   PADDING = 1 << CODE_PADDING, /* without a predecessor, it only aligns the next code */
   BLOCK_STEPS = 64,            /* at most: each query follows a block again */
-  /* How many, and entries of tables, are looked at in one function, and in all: honest code needs
-   * up to 64 for an instruction of a function, and 1 for a byte of all. */
+  /* How many steps, and entries of tables, are looked at in one function, and in all: honest code
+   * needs up to 64 for an instruction of a function, and 1 for a byte of all. */
   STEPS_PER_INSTRUCTION = 512,
   STEPS_PER_BYTE = 4,
   STEPS_LEAST = 1 << 20,
@@ -369,10 +369,10 @@ static void note_sums(struct value_flow *flow, const struct unit_step *step,
       is_sum && graph->functions[call_graph_function(graph, step->address)].has_computed_jump;
   flow->sums_code |= is_sum;
   flow->hands_over |= is_sum && (!is_for_jump || (!summed.is_upper && !is_own));
-  if (state->made != 0)
-    graph_take(graph, state->made, TAKEN_BY_CODE, step->address);
+  if (state->named != 0)
+    graph_take(graph, state->named, TAKEN_BY_CODE, step->address);
   state->summed.kind = CODE_UNKNOWN;
-  state->made = 0;
+  state->named = 0;
 }
 
 static bool returns_oddly(const struct value_flow *flow, const struct unit_step *step) {

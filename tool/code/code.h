@@ -274,11 +274,12 @@ struct code_slots {
   struct code_places made, stacks;
 };
 
+/* Kept and compared as words up to the last of the machine's registers (value_flow.c). */
 struct code_state {
   struct code_place stack, frame; /* the two pointers */
   struct code_value registers[CODE_REGISTERS];
   struct code_value summed; /* the sum or target that was made last, or CODE_UNKNOWN */
-  uint64_t made;            /* the last address made of another one and a constant, or 0 */
+  uint64_t named;           /* the last address made of another one and a constant, or 0 */
   struct code_slots *slots;
 };
 

@@ -464,7 +464,7 @@ static struct code_value plus(struct code_state *state, const struct code_values
   if (from.kind != CODE_ADDRESS)
     return sum_of(state, values, from, state->slots->is_fixed ? address_of(number) : unknown, 0);
   const struct code_value sum = extend(address_of(from.table + number), values);
-  state->made = sum.table;
+  state->named = sum.table;
   return sum;
 }
 
@@ -511,7 +511,7 @@ static struct code_value copy_of(const struct code_instruction *instruction,
   if (values->first < CODE_REGISTERS)
     first.is_upper = false;
   if (instruction->parts.part == CODE_LOWER && first.kind == CODE_ADDRESS)
-    state->made = first.table;
+    state->named = first.table;
   return extend(first, values);
 }
 
