@@ -155,7 +155,8 @@ static bool read_return(struct target *target, const struct found *found, uintpt
   return true;
 }
 
-/* Whether a call may return to an address. Where code can be run only, its unwind table tells. */
+/* Whether a call may return to an address: to any that has an unwind table, if the code is
+ * unreadable. */
 static bool is_after_call(uintptr_t pc) {
   enum { CALL_MAX = 8 };
   struct eh_frame_entry entry;

@@ -77,8 +77,8 @@ struct save {
   bool is_above;   /* its place isn't in the red zone */
   bool is_unclear; /* else it is there, or the register is unsaved */
 };
-/* For a signal at an instruction, and the row that holds there. False if that tells nothing of the
- * frame. */
+/* For a signal at an instruction, and the row that holds there. False if the frame may be another
+ * than the row's. */
 bool saves_find(const struct eh_frame_entry *entry, uintptr_t pc, const struct frame_rules *now,
                 struct save saves[SAVES]);
 
