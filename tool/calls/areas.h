@@ -1,8 +1,8 @@
 /* areas.h - the parts of a program's memory that its file fills: code and data, by address.
  *
  * An area is a loaded section. It has marks for each byte, which steps of the call graph set: the
- * enumeration below. Sections that only the dynamic linker and unwinders read (symbols, relocations,
- * unwind tables, stack maps) are excluded: their words only look like addresses.
+ * enumeration below. Sections that only the dynamic linker and unwinders read (symbols,
+ * relocations, unwind tables, stack maps) are excluded: their words only look like addresses.
  */
 #ifndef STACKPACK_AREAS_H
 #define STACKPACK_AREAS_H

@@ -306,7 +306,7 @@ struct parts graph_parts(const struct graph_builder *builder);
 /* Divides the code into functions. */
 void functions_find(struct graph_builder *builder, const struct image *image,
                     const struct safepoints *table);
-/* Reads the unwinder's tables: landing pads, and the functions that are parts. */
+/* hidden.c: reads the unwinder's tables: landing pads, and the functions that are parts. */
 bool landings_read(struct graph_builder *builder, const struct image *image,
                    struct problem *problem);
 /* The pointers where an exception may lead to; NULL of all other addresses. */
@@ -321,8 +321,8 @@ void indirect_calls_resolve(struct graph_builder *builder);
 void indirect_calls_enter_labels(struct graph_builder *builder);
 /* Resolves calls of C library functions that call their arguments, at once or later. */
 void registered_note(struct graph_builder *builder);
-/* Adds the paths of exceptions; and, after all calls were found, the places that are patched at run
- * time. */
+/* hidden.c: adds the paths of exceptions; and, after all calls were found, the places that are
+ * patched at run time. */
 void landings_add(struct graph_builder *builder);
 void patches_find(struct graph_builder *builder, const struct safepoints *table);
 /* Finds the functions whose addresses are in data, or exported to other files. */

@@ -118,23 +118,6 @@ static void start_type(struct types *types, uint64_t id) {
   graph->types[graph->type_count++] = (struct graph_type){id, types->member_count};
 }
 
-/* Whether some instruction may use the memory at an address: see parts.h. */
-static bool is_open(const struct graph_builder *builder, uint64_t address) {
-  const struct code_ranges *open = &builder->open;
-  const size_t before = SEARCH_UP_TO(open->items, open->count, start, address);
-  return before > 0 && address < open->items[before - 1].end;
-}
-
-bool graph_word_is_taken(const struct graph_builder *builder, const struct linkage_word *word) {
-  const struct call_graph *graph = builder->graph;
-  const struct linkage_symbol *symbol = &graph->linkage.symbols[word->symbol];
-  if (word->kind != CODE_RELOCATION_SYMBOL || symbol->is_defined || !symbol->is_code)
-    return false;
-  const struct area *area = areas_find(&graph->areas, word->address);
-  return !word->is_constant || area == NULL || area_is_marked(area, MARK_USED, word->address) ||
-         area_is_marked(area, MARK_BASE, word->address) || is_open(builder, word->address);
-}
-
 /* Type 0: all functions without a type. */
 static void add_untyped(struct types *types) {
   const struct call_graph *graph = types->builder->graph;

@@ -163,7 +163,7 @@ static void start_labels(struct value_flow *flow) {
   }
 }
 
-/* An address that the code takes may be a table's: its entries start blocks; or a place in the
+/* An address that the code names may be a table's: its entries start blocks; or a place in the
  * function. */
 static void start_blocks_of_table(struct value_flow *flow, uint64_t address) {
   const struct call_graph *graph = flow->builder->graph;

@@ -49,7 +49,7 @@ struct value_flow {
   uint32_t jumped;             /* with the join of their values in a round, or NO_VALUES */
   struct unit *unit;           /* its code */
   struct value_block *blocks;  /* by the unit's block */
-  struct integers named;       /* the addresses that its instructions take: sorted, each once */
+  struct integers named;       /* the addresses that its instructions name: sorted, each once */
   struct intern table_numbers; /* of tables, by the fields of their values */
   struct jump_table *tables;   /* by number */
   size_t table_count, tables_capacity;
