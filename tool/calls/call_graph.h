@@ -72,7 +72,8 @@
  *                exception
  *   part         of a function: code with a start of its own that is entered with the function's
  *                frame on the stack, such as `f.cold`. (parts.h has the parts of addresses.)
- *   group        functions that share a frame: a function and its parts (frame_groups.c)
+ *   group        functions that share a frame: a function and its parts (frame_groups.c).
+ *                (leaf_functions.h has groups of names with one reason.)
  *   label        a place in a function that an unresolved jump of its group may go to
  *   sum          an address of code plus something else: it may be any address (code_value_kind)
  *   made         of a value: an instruction may have computed it from any others (code_value)
