@@ -28,9 +28,9 @@
  *   may have been stopped within dlopen or a throw. Other C libraries have dl_iterate_phdr only:
  *   there no thread may be stopped within dlopen or dlclose.
  * - For some instructions tables are wrong: where a throw, longjmp, setcontext or swapcontext is
- *   about to go on elsewhere; and, mostly by -Oz, where a word has been pushed for a moment (x86-64),
- *   and in prologues, epilogues and the code behind those (AArch64). A thread that may have been
- *   stopped at such a one gives STACKPACK_NOT_UNWOUND: let it go on, and stop it again.
+ *   about to go on elsewhere; and, mostly by -Oz, where a word has been pushed for a moment
+ *   (x86-64), and in prologues, epilogues and the code behind those (AArch64). A thread that may
+ *   have been stopped at such a one gives STACKPACK_NOT_UNWOUND: let it go on, and stop it again.
  * - It reads the stack within the bounds of the walk only, the program's own unwind tables, and
  *   code that is readable by the kernel's answer.
  * - It is safe in a signal handler, except one that interrupts another step of the same unwinder.
@@ -38,11 +38,11 @@
  *
  * It is there on x86-64, AArch64 and RISC-V. GCC makes unwind tables for RISC-V only if asked:
  * -fasynchronous-unwind-tables; and there glibc's lazy binding has none, so a signal that comes
- * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's and
- * libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, as are LLVM's for
- * -Oz, and before version 20 all of LLVM's in epilogues; and on AArch64, LLVM's for the instructions
- * after a call of an outlined epilogue (-Oz without -mno-outline). Only without these, signals may come
- * at any instruction.
+ * while a function is being looked up stops the walk; programs linked with -z now are safe. GCC's
+ * and libgcc's tables for RISC-V's -msave-restore are wrong in prologues and epilogues, as are
+ * LLVM's for -Oz, and before version 20 all of LLVM's in epilogues; and on AArch64, LLVM's for the
+ * instructions after a call of an outlined epilogue (-Oz without -mno-outline). Only without these,
+ * signals may come at any instruction.
  */
 #ifndef STACKPACK_UNWIND_H
 #define STACKPACK_UNWIND_H

@@ -13,21 +13,21 @@
  *     the frame. After rows with their places in the frame, or with a frame pointer, it has left
  *     the red zone.
  *   - in a part of a function that begins with places in the red zone: GCC's parts have saved the
- *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). The two look alike, so the
- *     step fails unless the word and the register are equal.
- *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to its
- *     very end.
- *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it has
- *     the caller's value again, up to `pop %r13`, the last instruction but one.
- *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory that
- *     has the registers, and no stack pointer. swapcontext's rules are a frame's to its very end.
- *     There the step fails.
- *   - where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 is yet to add
- *     to the stack pointer. There the step fails.
- *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that aren't
- *     asynchronous), and in code without a frame behind those: the return address is in x30, and the
- *     CFA is another one. There the step fails; and in the functions without rules that Clang makes of
- *     parts of prologues and epilogues, and where Clang puts the store of x30 off.
+ *     registers (.text.unlikely), Clang's haven't (-fbasic-block-sections). The two look alike, so
+ *     the step fails unless the word and the register are equal.
+ *   - on x86-64 after `pop %rbp`, in a function that realigns its stack: GCC's rules go by %rbp to
+ *     its very end.
+ *   - there, too, in an epilogue with %r13 as the CFA (GCC's find_drap_reg): the rules say that it
+ *     has the caller's value again, up to `pop %r13`, the last instruction but one.
+ *   - where glibc's longjmp and setcontext go on elsewhere: the CFA is the address of the memory
+ *     that has the registers, and no stack pointer. swapcontext's rules are a frame's to its very
+ *     end. There the step fails.
+ *   - where a throw goes on at its handler, and the frame has gone (landing.c): AArch64 is yet to
+ *     add to the stack pointer. There the step fails.
+ *   - in prologues and epilogues of AArch64 that the rules pass over (Clang's -Oz, or tables that
+ *     aren't asynchronous), and in code without a frame behind those: the return address is in x30,
+ *     and the CFA is another one. There the step fails; and in the functions without rules that
+ *     Clang makes of parts of prologues and epilogues, and where Clang puts the store of x30 off.
  *
  * So the rules of all of the function's instructions are searched for the place where it saves each
  * register at all: at a distance from its CFA, or from its frame pointer. If that word is within
@@ -118,8 +118,8 @@ static bool look_at_row(void *context, struct frame_rules *row, struct code_rang
 
 enum { NEAR = 4096 }; /* at most two pages are read */
 
-/* Whether the function is a part of its caller's prologue or epilogue: it uses a frame, and its rules
- * have none. */
+/* Whether the function is a part of its caller's prologue or epilogue: it uses a frame, and its
+ * rules have none. */
 static bool is_outlined(const struct search *search) {
   const struct code_range function = search->entry->function;
   const uintptr_t size =
