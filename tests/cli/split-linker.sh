@@ -67,6 +67,7 @@ expect_told "-Lshared --library-path=library --push-state -static -l:libmanaged.
 expect_told "--exclude-libs exact.a -soname list.o exact.a" --exclude-libs exact.a -soname list.o "$split/0/exact.a"
 expect_told "--sysroot=$PWD -L=/library --library=managed" "--sysroot=$PWD" -L=/library "$split/0/libmanaged.a"
 expect_told "--sysroot $PWD -L=/library -l managed" --sysroot "$PWD" -L=/library "$split/0/libmanaged.a"
+expect_told "--sysroot=$PWD =/list.o =/none.o" "--sysroot=$PWD" "$split/0/list.o" =/none.o
 expect_told "-Llibrary --library managed -l m -u -l -l" -Llibrary "$split/0/libmanaged.a" -lm -u -l -l
 expect_told "-sysroot=$PWD -library-path=/none -L=/library -library=managed" \
   "-sysroot=$PWD" -library-path=/none -L=/library "$split/0/libmanaged.a"

@@ -106,11 +106,15 @@ static const char *library_of(const char *word) {
   return library != NULL ? library : arguments_after(word, "-l");
 }
 
-/* The file that a word names as an input; NULL: none. To be freed. */
-static char *input_of(const struct words *folders, const char *word, const struct place *place) {
-  const char *library = library_of(word);
+/* The file that a word names as an input; NULL: none. To be freed. GNU ld takes one in the system's
+ * root, too. */
+static char *input_of(const struct search *search, const struct words *folders, const char *word,
+                      const struct place *place) {
+  const char *library = library_of(word), *in_root = libraries_in_root(word);
   if (place->is_value || place->is_binary || (library != NULL && *library == 0))
     return NULL;
+  if (in_root != NULL)
+    return libraries_in(libraries_root(search->words), "%s", in_root);
   return library != NULL ? libraries_find(folders, library, place->is_static) : strdup(word);
 }
 
@@ -305,7 +309,7 @@ static bool check_script(struct search *search, const char *path, bool is_static
  * there that names one. */
 static bool check_own(struct search *search, const char *word, const struct place *place,
                       struct problem *problem) {
-  char *path = library_of(word) == NULL ? NULL : input_of(&search->own, word, place);
+  char *path = library_of(word) == NULL ? NULL : input_of(search, &search->own, word, place);
   const bool ok =
       path == NULL ||
       ((keeps_maps(search->words, path) ||
@@ -352,7 +356,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   struct search search = {words, libraries_folders(words), libraries_own(words)};
   bool ok = !collects || check_first_scripts(&search, problem);
   for (size_t i = 0; ok && i < words->count; i++) {
-    char *path = input_of(&search.folders, words->items[i], &place);
+    char *path = input_of(&search, &search.folders, words->items[i], &place);
     if (path == NULL && collects)
       ok = check_own(&search, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
