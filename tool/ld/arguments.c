@@ -54,6 +54,8 @@ bool arguments_takes_next(const char *word) {
   static const char letters[] = "FILRTefhlmouyz";
   static const char *const names[] = {"Map",
                                       "auxiliary",
+                                      "dT",
+                                      "default-script",
                                       "defsym",
                                       "dynamic-linker",
                                       "dynamic-list",

@@ -321,16 +321,18 @@ static bool check_own(struct search *search, const char *word, const struct plac
   return ok;
 }
 
-/* The script of -T or --script that a word names, after such a word `before` or itself; NULL:
- * none. */
+/* The script of an option that a word names, after such a word `before` or itself; NULL: none. */
 static const char *script_of(const char *word, const char *before, bool is_value) {
-  const char *joined = arguments_value(word, "script");
+  static const char *const names[] = {"T", "dT", "script", "default-script", NULL};
+  const char *joined = arguments_after(word, "-T");
   if (is_value)
-    return strcmp(before, "-T") == 0 || arguments_is(before, "script") ? word : NULL;
-  return joined != NULL ? joined : arguments_after(word, "-T");
+    return arguments_is_any(before, names) ? word : NULL;
+  for (size_t i = 0; joined == NULL && names[i] != NULL; i++)
+    joined = arguments_value(word, names[i]);
+  return joined;
 }
 
-/* Checks the scripts of -T and --script: linkers read them first. */
+/* Checks the scripts of -T and --default-script: linkers read them first, also from folders of -L. */
 static bool check_first_scripts(struct search *search, struct problem *problem) {
   const struct words *words = search->words;
   struct place place = {0};
@@ -338,8 +340,10 @@ static bool check_first_scripts(struct search *search, struct problem *problem) 
   for (size_t i = 0; ok && i < words->count; i++) {
     const char *word = words->items[i];
     const char *script = script_of(word, i > 0 ? words->items[i - 1] : "", place.is_value);
-    if (script != NULL)
-      ok = check_script(search, script, place.is_static, 0, problem);
+    char *path = script == NULL ? NULL : find_named(search, "", script, false);
+    if (path != NULL)
+      ok = check_script(search, path, place.is_static, 0, problem);
+    free(path);
     step(&place, word, i + 1 < words->count ? words->items[i + 1] : "");
   }
   return ok;

@@ -35,10 +35,11 @@ static char *read_text(const char *path) {
 static const char *skip(const char *at) {
   for (;;) {
     at += strspn(at, blanks);
-    if (strncmp(at, "/*", 2) != 0)
+    const bool is_line = *at == '#';
+    if (!is_line && strncmp(at, "/*", 2) != 0)
       return at;
-    const char *end = strstr(at + 2, "*/");
-    at = end == NULL ? at + strlen(at) : end + 2;
+    const char *end = is_line ? strchr(at, '\n') : strstr(at + 2, "*/");
+    at = end == NULL ? at + strlen(at) : end + (is_line ? 1 : 2);
   }
 }
 
