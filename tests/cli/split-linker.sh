@@ -35,6 +35,14 @@ for linker in ld.lld ld.bfd ld.gold mold; do
   [[ $(wc -l <first.json) == $(wc -l <other.json) && -s first.json ]] || fail "$linker: other records"
 done
 
+# Linkers may leave out functions of an object file, too. (gold doesn't.)
+for linker in ld.lld ld.bfd mold; do
+  expect_status 0 "$wrapper" --stackpack-ld=$linker -r --gc-sections -e run -o object.o list.o unused.o
+  clang -no-pie -Wl,--gc-sections --ld-path="$wrapper" -o app main.o object.o
+  dump_json app >other.json
+  [[ $(wc -l <first.json) == $(wc -l <other.json) ]] || fail "$linker -r: other records"
+done
+
 # ---- The linker's arguments: a linker that only prints it, and the names of functions' sections of maps ----
 cat >printer <<'END'
 #!/bin/bash

@@ -351,12 +351,12 @@ static bool check_first_scripts(struct search *search, struct problem *problem) 
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
+  const bool collects = collects_garbage(words);
   struct place place = {0};
-  for (size_t i = 0; i < words->count; i++)
+  for (size_t i = 0; !collects && i < words->count; i++)
     if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  const bool collects = collects_garbage(words);
   struct search search = {words, libraries_folders(words), libraries_own(words)};
   bool ok = !collects || check_first_scripts(&search, problem);
   for (size_t i = 0; ok && i < words->count; i++) {
