@@ -106,6 +106,13 @@ if [[ -z $(library_flags) ]]; then # a sanitizer needs more memory than that
   only_line_matches 'not enough memory' err || { cat err; fail "another complaint"; }
   expect_nothing_left
 fi
+# Options by which the linker reads other files.
+for option in "-C library" --directory=library --chroot=/none "-c script" --mri-script=script --remap-inputs=list.o=unused.o \
+  --remap-inputs-file=list; do
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 2 "$wrapper" --stackpack-ld=./printer main.o $option list.o
+  only_line_matches "^stackpack-ld: the linker's option '[a-zC-]*' changes the inputs: leave it out$" err || { cat err; fail "$option: another complaint"; }
+done
 # A linker script names an input: that stays whole, and would lose its stack maps.
 mkdir scripts
 echo '/* GROUP ( no.o ) */ OUTPUT_FORMAT(elf64-x86-64) GROUP ( main.o, AS_NEEDED ( "list.o" ) )' >scripts/libmanaged.so

@@ -349,6 +349,17 @@ static bool check_first_scripts(struct search *search, struct problem *problem) 
   return ok;
 }
 
+/* Refuses options by which linkers read other files than the words name. */
+static bool check_options(const struct words *words, struct problem *problem) {
+  static const char *const names[] = {
+      "C", "c", "chroot", "directory", "mri-script", "remap-inputs", "remap-inputs-file", NULL};
+  for (const char *const *name = names; *name != NULL; name++)
+    if (arguments_last(words, *name) != NULL)
+      return problem_set(problem, "the linker's option '%s' changes the inputs: leave it out",
+                         *name);
+  return true;
+}
+
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
   static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
   const bool collects = collects_garbage(words);
@@ -358,7 +369,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
       return true;
   join_libraries(words);
   struct search search = {words, libraries_folders(words), libraries_own(words)};
-  bool ok = !collects || check_first_scripts(&search, problem);
+  bool ok = check_options(words, problem) && (!collects || check_first_scripts(&search, problem));
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&search, &search.folders, words->items[i], &place);
     if (path == NULL && collects)
