@@ -140,6 +140,11 @@ for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a" "scrip
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches "^stackpack-ld: $PWD/library/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "$words: another complaint"; }
 done
+for words in /dev/fd/3 "-T /dev/fd/3"; do # lld reads both
+  # shellcheck disable=SC2086 # a list of words
+  expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words 3< <(echo)
+  only_line_matches '^stackpack-ld: /dev/fd/3: a pipe, ' err || { cat err; fail "$words: another complaint"; }
+done
 expect_told "--gc-sections main.o scripts/free.ld" --gc-sections main.o scripts/free.ld
 for word in --gc-section --gc-s -gc-sec; do # as GNU ld takes them, too
   expect_status 2 "$wrapper" --stackpack-ld=./printer $word main.o scripts/beside.a

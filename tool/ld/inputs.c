@@ -281,10 +281,13 @@ static bool keeps_maps(const struct words *words, const char *path) {
 
 enum { SCRIPTS_DEEPEST = 8 }; /* in one another: more are a script that names itself */
 
-/* Refuses a linker script that names an input whose stack maps would be left out, or such a
- * script. */
+/* Refuses a linker script that names an input whose stack maps would be left out, or such a script;
+ * and a pipe, which only the linker can read. */
 static bool check_script(struct search *search, const char *path, bool is_static, unsigned depth,
                          struct problem *problem) {
+  struct stat status;
+  if (stat(path, &status) == 0 && S_ISFIFO(status.st_mode))
+    return problem_set(problem, "%s: a pipe, whose stack maps --gc-sections may leave out", path);
   struct script script = script_read(path);
   for (size_t i = 0; i < script.folders.count; i++)
     libraries_add(&search->own, libraries_root(search->words), script.folders.items[i]);
