@@ -91,6 +91,16 @@ expect_told "-v @blanks.rsp @/dev/null" -v
 echo "-o '' it\\'s\" a file\"" >quoted.rsp
 expect_told "@quoted.rsp" -o '""' "it\\'s\\ a\\ file"
 
+# A library for another machine is passed over, as linkers do it.
+mkdir other
+for file in list.o shared/libmanaged.so; do
+  cp $file other/$(basename $file)
+  printf '\x03\0' | dd of=other/$(basename $file) bs=1 seek=18 conv=notrunc status=none # EM_386
+done
+ar rc other/libmanaged.a other/list.o
+expect_told "main.o -Lother -Llibrary -lmanaged" main.o -Lother -Llibrary "$split/1/libmanaged.a"
+expect_told "main.o -Lother -lmanaged" main.o -Lother -lmanaged
+
 # ---- What goes wrong ----
 head -c 3000 list.o >cut.o
 printf '.llvm_stackmaps\0' >>cut.o

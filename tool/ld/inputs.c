@@ -52,6 +52,7 @@ static bool is_input(const char *path) {
 struct search {
   const struct words *words; /* the linker's */
   struct words folders, own; /* of -L; and those that follow: the linker's own, and scripts' */
+  uint32_t machine;          /* of the first object; 0: unknown */
 };
 
 /* Joins -l, or --library, and the next word. */
@@ -115,7 +116,8 @@ static char *input_of(const struct search *search, const struct words *folders, 
     return NULL;
   if (in_root != NULL)
     return libraries_in(libraries_root(search->words), "%s", in_root);
-  return library != NULL ? libraries_find(folders, library, place->is_static) : strdup(word);
+  return library != NULL ? libraries_find(folders, library, place->is_static, search->machine)
+                         : strdup(word);
 }
 
 /* Whether an option is in force, and not the one that takes it back; the last word counts. */
@@ -238,8 +240,8 @@ static bool split_input(struct inputs *inputs, const char *path, struct words *w
 
 /* The file of -lNAME, in any folder; NULL: none. To be freed. */
 static char *find_library(const struct search *search, const char *name, bool is_static) {
-  char *path = libraries_find(&search->folders, name, is_static);
-  return path != NULL ? path : libraries_find(&search->own, name, is_static);
+  char *path = libraries_find(&search->folders, name, is_static, search->machine);
+  return path != NULL ? path : libraries_find(&search->own, name, is_static, search->machine);
 }
 
 /* The file that a linker script names; NULL: it isn't found. To be freed. An absolute path in a
@@ -371,7 +373,9 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  struct search search = {words, libraries_folders(words), libraries_own(words)};
+  struct search search = {words, libraries_folders(words), libraries_own(words), 0};
+  for (size_t i = 0; search.machine == 0 && i < words->count; i++)
+    search.machine = is_input(words->items[i]) ? libraries_machine(words->items[i]) : 0;
   bool ok = check_options(words, problem) && (!collects || check_first_scripts(&search, problem));
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&search, &search.folders, words->items[i], &place);

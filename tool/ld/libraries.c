@@ -3,9 +3,12 @@
 
 #include "tool/ld/arguments.h"
 
+#include <ar.h>
 #include <assert.h>
+#include <elf.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,15 +73,54 @@ char *libraries_in(const char *folder, const char *form, const char *name) {
   return access(path, F_OK) == 0 ? strdup(path) : NULL;
 }
 
-char *libraries_find(const struct words *folders, const char *name, bool is_static) {
+/* Passes over an archive's index and its list of names. */
+static void skip_special(FILE *file) {
+  struct ar_hdr header;
+  fseek(file, SARMAG, SEEK_SET);
+  while (fread(&header, sizeof header, 1, file) == 1 && header.ar_name[0] == '/' &&
+         strchr(" /S", header.ar_name[1]) != NULL) {
+    const long size = strtol(header.ar_size, NULL, 10);
+    if (size < 0 || fseek(file, size + size % 2, SEEK_CUR) != 0)
+      return;
+  }
+}
+
+uint32_t libraries_machine(const char *path) {
+  uint8_t bytes[EI_NIDENT + 4] = {0};
+  FILE *file = fopen(path, "re");
+  if (file == NULL)
+    return 0;
+  size_t count = fread(bytes, 1, sizeof bytes, file);
+  if (count >= SARMAG && memcmp(bytes, ARMAG, SARMAG) == 0) {
+    skip_special(file);
+    count = fread(bytes, 1, sizeof bytes, file);
+  }
+  fclose(file);
+  if (count < sizeof bytes || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+    return 0;
+  return (uint32_t)bytes[EI_CLASS] << 24 | (uint32_t)bytes[EI_DATA] << 16 |
+         (uint32_t)bytes[EI_NIDENT + 2] << 8 | bytes[EI_NIDENT + 3];
+}
+
+/* The path of a library in a folder; NULL: it is missing, or for another machine. To be freed. */
+static char *find_in(const char *folder, const char *form, const char *name, uint32_t machine) {
+  char *path = libraries_in(folder, form, name);
+  const uint32_t other = path == NULL || machine == 0 ? 0 : libraries_machine(path);
+  if (other == 0 || other == machine)
+    return path;
+  free(path);
+  return NULL;
+}
+
+char *libraries_find(const struct words *folders, const char *name, bool is_static,
+                     uint32_t machine) {
   const char *exact = arguments_after(name, ":");
   for (size_t i = 0; i < folders->count; i++) {
     const char *folder = folders->items[i];
-    char *shared = is_static || exact != NULL ? NULL : libraries_in(folder, "lib%s.so", name);
-    if (shared != NULL)
-      return shared;
-    char *path =
-        exact != NULL ? libraries_in(folder, "%s", exact) : libraries_in(folder, "lib%s.a", name);
+    char *path = is_static || exact != NULL ? NULL : find_in(folder, "lib%s.so", name, machine);
+    if (path == NULL)
+      path = exact != NULL ? find_in(folder, "%s", exact, machine)
+                           : find_in(folder, "lib%s.a", name, machine);
     if (path != NULL)
       return path;
   }

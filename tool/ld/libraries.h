@@ -7,6 +7,7 @@
 #include "tool/ld/words.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The system's root for the linker; "" if it is /. */
 const char *libraries_root(const struct words *words);
@@ -23,8 +24,13 @@ struct words libraries_folders(const struct words *words);
 /* Folders that linkers search after these. (ld --verbose; Debian's have the machine's name) */
 struct words libraries_own(const struct words *words);
 
-/* The file that -lNAME finds; NULL: none. To be freed. */
-char *libraries_find(const struct words *folders, const char *name, bool is_static);
+/* The kind of processor of an object, or of an archive's first one; 0: the file has none. */
+uint32_t libraries_machine(const char *path);
+
+/* The file that -lNAME finds; NULL: none. To be freed. Linkers pass over those for another machine, if
+ * theirs isn't 0. (lld refuses them.) */
+char *libraries_find(const struct words *folders, const char *name, bool is_static,
+                     uint32_t machine);
 
 /* The path of a file in a folder, its name by a form for printf; NULL: it is missing. To be
  * freed. */
