@@ -13,29 +13,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Prints the folder of a path, up to its last slash, as a makefile has it. */
-static void print_folder(FILE *stream, const char *path) {
+/* The folder of a path, up to its last slash, as a makefile has it. To be freed. */
+static char *quote_folder(const char *path) {
   const char *slash = strrchr(path, '/');
+  char *quoted = calloc(2, strlen(path) + 1), *to = quoted;
   for (const char *at = path; slash != NULL && at <= slash; at++) {
     if (*at == ' ' || *at == '#' || *at == '$')
-      putc(*at == '$' ? '$' : '\\', stream);
-    putc(*at, stream);
+      *to++ = *at == '$' ? '$' : '\\';
+    *to++ = *at;
   }
+  return quoted;
 }
 
-/* Prints a list with the folders of inputs in the place of their copies'. */
-static void print_list(FILE *stream, const char *list, size_t size, const struct inputs *inputs) {
-  const char *const end = list + size;
-  const size_t length = strlen(inputs->folder);
-  for (const char *at = list, *copy; at < end; at = copy) {
-    copy = memmem(at, (size_t)(end - at), inputs->folder, length);
-    fwrite(at, 1, (size_t)((copy != NULL ? copy : end) - at), stream);
+/* The copies' folder with a slash, as a list has it: lld quotes it, other linkers don't. To be freed.
+ */
+static char *folder_in(const char *list, const char *folder) {
+  char *plain = malloc(strlen(folder) + 2);
+  stpcpy(stpcpy(plain, folder), "/");
+  char *quoted = quote_folder(plain);
+  const bool is_quoted = strstr(list, quoted) != NULL;
+  free(is_quoted ? plain : quoted);
+  return is_quoted ? quoted : plain;
+}
+
+/* Prints a list with the folders of inputs in the place of their copies', in `folder`. */
+static void print_list(FILE *stream, const char *list, const char *folder,
+                       const struct inputs *inputs) {
+  const size_t length = strlen(folder);
+  for (const char *at = list, *copy; *at != 0; at = copy) {
+    copy = strstr(at, folder);
+    fwrite(at, 1, copy != NULL ? (size_t)(copy - at) : strlen(at), stream);
     if (copy == NULL)
       return;
-    char *after = NULL;
-    const size_t number = copy[length] == '/' ? strtoul(copy + length + 1, &after, 10) : 0;
-    if (after != NULL && number < inputs->copies.count && *after == '/') {
-      print_folder(stream, sources_name(&inputs->names, (uint32_t)number + 1));
+    char *after;
+    const size_t number = strtoul(copy + length, &after, 10);
+    if (number < inputs->copies.count && *after == '/') {
+      char *input = quote_folder(sources_name(&inputs->names, (uint32_t)number + 1));
+      fputs(input, stream);
+      free(input);
       copy = after + 1;
     } else {
       putc(*copy++, stream);
@@ -51,13 +66,14 @@ bool dependencies_correct(const struct words *words, const struct inputs *inputs
   if (name == NULL || inputs->folder == NULL || !input_open(&list, name, &ignored))
     return true;
   char *text = strndup((const char *)list.bytes, list.size);
-  const size_t size = strlen(text);
+  char *folder = folder_in(text, inputs->folder);
   input_close(&list);
   FILE *file = fopen(name, "we");
   if (file != NULL)
-    print_list(file, text, size, inputs);
+    print_list(file, text, folder, inputs);
   const bool ok = file != NULL && ferror(file) == 0;
   free(text);
+  free(folder);
   return (file == NULL || fclose(file) == 0) && ok
              ? true
              : problem_set(problem, "%s: the list of inputs can't be written", name);
