@@ -203,10 +203,11 @@ static void remove_folder(void) {
 
 static bool make_folder(struct inputs *inputs, struct problem *problem) {
   const char *parent = getenv("TMPDIR");
+  char *folder, real[PATH_MAX]; /* lists of dependencies have it so */
   assert(inputs->folder == NULL && folder_to_remove == NULL);
-  char *folder;
-  if (asprintf(&folder, "%s/stackpack-ld-XXXXXX",
-               parent == NULL || *parent == 0 ? "/tmp" : parent) < 0)
+  parent = parent == NULL || *parent == 0 ? "/tmp" : parent;
+  if (asprintf(&folder, "%s/stackpack-ld-XXXXXX", realpath(parent, real) != NULL ? real : parent) <
+      0)
     return problem_set(problem, "not enough memory");
   if (atexit(remove_folder) == 0 && mkdtemp(folder) != NULL) {
     inputs->folder = folder_to_remove = folder;
