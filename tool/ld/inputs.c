@@ -327,6 +327,26 @@ static bool check_own(struct search *search, const char *word, const struct plac
   return ok;
 }
 
+/* Refuses -lNAME for a shared library, where some linkers take an archive whose stack maps would be
+ * left out: for these, -static and -r count wherever they are on the line. (gold, lld, mold) */
+static bool check_static(struct search *search, const char *word, const struct place *place,
+                         struct problem *problem) {
+  static const char *const names[] = {"static", "non_shared", "r", "i", "Ur", "relocatable", NULL};
+  struct place archives = *place;
+  bool is_static = false;
+  for (size_t i = 0; i < search->words->count; i++)
+    is_static = is_static || arguments_is_any(search->words->items[i], names);
+  archives.is_static = true;
+  char *path = is_static && library_of(word) != NULL
+                   ? input_of(search, &search->folders, word, &archives)
+                   : NULL;
+  const bool ok = path == NULL || keeps_maps(search->words, path) ||
+                  problem_set(problem, "%s: %s may mean it, as the link is static: say -l:%s", path,
+                              word, basename(path));
+  free(path);
+  return ok;
+}
+
 /* The script of an option that a word names, after such a word `before` or itself; NULL: none. */
 static const char *script_of(const char *word, const char *before, bool is_value) {
   static const char *const names[] = {"T", "dT", "script", "default-script", NULL};
@@ -386,7 +406,8 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (path != NULL && is_input(path))
       ok = take_known(inputs, path, words, i) || split_input(inputs, path, words, i, problem);
     else if (path != NULL && collects)
-      ok = check_script(&search, path, place.is_static, 0, problem);
+      ok = check_script(&search, path, place.is_static, 0, problem) &&
+           check_static(&search, words->items[i], &place, problem);
     free(path);
   }
   words_close(&search.folders);
