@@ -12,3 +12,8 @@ for command in "pack" "pack -o out" "dump" "stats" "verify app"; do
   done
 done
 [[ ! -e missing && -p pipe && -d folder && -c /dev/null ]] || fail "something was replaced"
+
+# A named pipe that nobody reads yet: the command can be ended while it waits.
+status=0
+timeout -k 20 1 "$stackpack" pack --reader=elsewhere -o pipe app || status=$?
+((status == 124)) || fail "exit status $status: a waiting command can't be ended"

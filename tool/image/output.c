@@ -322,15 +322,16 @@ static bool put_all(struct output *outputs, size_t count, struct problem *proble
   return true;
 }
 
-/* Blocks the signals that people and systems send to end a command; and those of a pipe without a
- * reader and of a file that gets too large: the call's error is enough. */
-static void hold_signals(sigset_t *before) {
-  static const int held[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ};
-  sigset_t set;
-  sigemptyset(&set);
-  for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+/* Blocks the signals of a pipe without a reader and of a file that gets too large: the call's error
+ * is enough; and those that people and systems send to end a command, while a file of another name
+ * is there. */
+static void hold_signals(const sigset_t *before, bool has_temporary) {
+  static const int held[] = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  const size_t count = has_temporary ? sizeof held / sizeof *held : 2;
+  sigset_t set = *before;
+  for (size_t i = 0; i < count; i++)
     sigaddset(&set, held[i]);
-  pthread_sigmask(SIG_BLOCK, &set, before);
+  pthread_sigmask(SIG_SETMASK, &set, NULL);
 }
 
 /* Whether standard output is one of the files. */
@@ -365,12 +366,14 @@ bool output_replace(const struct new_file *files, size_t count, struct message *
   struct output outputs[OUTPUT_FILES_MAX];
   sigset_t before;
   size_t made = 0;
-  bool ok = true;
-  hold_signals(&before);
+  bool ok = true, has_temporary = false;
+  pthread_sigmask(SIG_BLOCK, NULL, &before);
+  hold_signals(&before, true);
   while (ok && made < count) {
     ok = prepare(&outputs[made], &files[made], problem) || fail(&files[made], problem);
-    made++;
+    has_temporary |= outputs[made++].is_temporary;
   }
+  hold_signals(&before, has_temporary);
   ok = ok && write_all_through(outputs, count, problem) && put_all(outputs, count, problem);
   for (size_t i = 0; i < made; i++)
     close_output(&outputs[i]);
