@@ -46,11 +46,11 @@ static void say_sizes(FILE *out, const struct summary *summary) {
 }
 
 void summary_print(FILE *out, const struct summary *summary) {
-  const struct safepoints *table = &summary->loaded->table;
   if (summary->why != NULL) {
     say(out, summary, "%s", summary->why);
     return;
   }
+  const struct safepoints *table = &summary->loaded->table;
   const uint32_t others = count_others(table), unchecked = count_unchecked(table);
   say_sizes(out, summary);
   if (table->global_root_count > 0)
@@ -81,10 +81,10 @@ void summary_print(FILE *out, const struct summary *summary) {
 }
 
 static json_t *object_of(const struct summary *summary) {
-  const struct safepoints *table = &summary->loaded->table;
   if (summary->why != NULL)
     return json_pack("{si so sb so}", "json_version", 1, "file", json_text(summary->path), "packed",
                      0, "why", json_text(summary->why));
+  const struct safepoints *table = &summary->loaded->table;
   const json_int_t sizes[] = {(json_int_t)summary->loaded->raw_size,
                               (json_int_t)summary->packed_size, (json_int_t)summary->file_before,
                               (json_int_t)summary->file_after};
