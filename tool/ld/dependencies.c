@@ -25,8 +25,8 @@ static char *quote_folder(const char *path) {
   return quoted;
 }
 
-/* The copies' folder with a slash, as a list has it: lld quotes it, other linkers don't. To be freed.
- */
+/* The copies' folder with a slash, as a list has it: lld quotes it, other linkers don't. To be
+ * freed. */
 static char *folder_in(const char *list, const char *folder) {
   char *plain = malloc(strlen(folder) + 2);
   stpcpy(stpcpy(plain, folder), "/");

@@ -358,7 +358,8 @@ static const char *script_of(const char *word, const char *before, bool is_value
   return joined;
 }
 
-/* Checks the scripts of -T and --default-script: linkers read them first, also from folders of -L. */
+/* Checks the scripts of -T and --default-script: linkers read them first, also from folders of
+ * -L. */
 static bool check_first_scripts(struct search *search, struct problem *problem) {
   const struct words *words = search->words;
   struct place place = {0};

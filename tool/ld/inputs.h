@@ -14,8 +14,8 @@ struct inputs {
 
 /* Finds the objects and archives with stack maps among a linker's words, splits them into files of
  * the same names in a new folder, and puts these into the words. Files without stack maps, and all
- * inputs of an object file (-r) without --gc-sections, stay unchanged. A failure leaves the folder, too:
- * inputs_remove. */
+ * inputs of an object file (-r) without --gc-sections, stay unchanged. A failure leaves the folder,
+ * too: inputs_remove. */
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem);
 void inputs_remove(struct inputs *inputs);
 

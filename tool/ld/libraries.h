@@ -27,8 +27,8 @@ struct words libraries_own(const struct words *words);
 /* The kind of processor of an object, or of an archive's first one; 0: the file has none. */
 uint32_t libraries_machine(const char *path);
 
-/* The file that -lNAME finds; NULL: none. To be freed. Linkers pass over those for another machine, if
- * theirs isn't 0. (lld refuses them.) */
+/* The file that -lNAME finds; NULL: none. To be freed. Linkers pass over those for another machine,
+ * if theirs isn't 0. (lld refuses them.) */
 char *libraries_find(const struct words *folders, const char *name, bool is_static,
                      uint32_t machine);
 
