@@ -100,6 +100,9 @@ done
 ar rc other/libmanaged.a other/list.o
 expect_told "main.o -Lother -Llibrary -lmanaged" main.o -Lother -Llibrary "$split/1/libmanaged.a"
 expect_told "main.o -Lother -lmanaged" main.o -Lother -lmanaged
+for words in "-o other/list.o" "-b binary other/list.o -b elf64-x86-64"; do # not the link's machine
+  expect_told "$words main.o -Lother -Llibrary -lmanaged" "$words" main.o -Lother -Llibrary "$split/1/libmanaged.a"
+done
 
 # ---- What goes wrong ----
 head -c 3000 list.o >cut.o

@@ -101,6 +101,18 @@ static void step(struct place *place, const char *word, const char *next) {
     place->is_static = place->saved[--place->depth];
 }
 
+/* The machine of the first object among words; 0: unknown. */
+static uint32_t first_machine(const struct words *words) {
+  struct place place = {0};
+  uint32_t machine = 0;
+  for (size_t i = 0; machine == 0 && i < words->count; i++) {
+    if (!place.is_value && !place.is_binary && is_input(words->items[i]))
+      machine = libraries_machine(words->items[i]);
+    step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
+  }
+  return machine;
+}
+
 /* The NAME of -lNAME; NULL: it is another word. */
 static const char *library_of(const char *word) {
   const char *library = arguments_value(word, "library");
@@ -395,9 +407,8 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
     if (arguments_is_any(words->items[i], objects))
       return true;
   join_libraries(words);
-  struct search search = {words, libraries_folders(words), libraries_own(words), 0};
-  for (size_t i = 0; search.machine == 0 && i < words->count; i++)
-    search.machine = is_input(words->items[i]) ? libraries_machine(words->items[i]) : 0;
+  struct search search = {words, libraries_folders(words), libraries_own(words),
+                          first_machine(words)};
   bool ok = check_options(words, problem) && (!collects || check_first_scripts(&search, problem));
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&search, &search.folders, words->items[i], &place);
