@@ -136,11 +136,12 @@ echo 'INPUT(beside.a)' >scripts/nested.a
 echo 'INCLUDE "beside.a"' >scripts/include.a
 echo 'STARTUP(libreal.a)' >scripts/startup.a
 printf '# A line'"'"'s "end\nINPUT(libreal.a) # again' >scripts/line.a
+echo 'SECTIONS { .text : { *(.text) KEEP (*(.init)) libreal.a (.text*) } }' >scripts/sections.a
 echo "SEARCH_DIR($PWD/library)" >scripts/folder.a
 echo 'INCLUDE folder.a' >scripts/deep.a
 for words in "-Lscripts -lmanaged" scripts/libmanaged.so scripts/beside.a "-T scripts/beside.a" -Tscripts/beside.a --script=scripts/beside.a \
   --default-script=scripts/beside.a "-dT beside.a -Lscripts" "-Lscripts -Tbeside.a" scripts/nested.a scripts/include.a scripts/startup.a \
-  scripts/line.a; do
+  scripts/line.a scripts/sections.a; do
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches '^stackpack-ld: scripts/[a-z]*\.(so|a): it names (list.o|scripts/libreal.a), whose stack maps ' err ||

@@ -2,7 +2,9 @@
  *
  * Many a libNAME.so or libNAME.a is a text: GROUP ( libNAME.so.1 AS_NEEDED ( -lother ) ). The names
  * are the words in the parentheses of such commands, between blanks or commas, perhaps in quotation
- * marks; and the word after INCLUDE. (ld(1), "Commands Dealing with Files".)
+ * marks; and the word after INCLUDE. (ld(1), "Commands Dealing with Files".) GNU ld also reads a
+ * file whose name is before the parenthesis of its sections: main.o (.text). ("Input Section
+ * Basics"; so any word there counts, as most name no file.)
  */
 #include "tool/ld/scripts.h"
 
@@ -82,13 +84,15 @@ struct script script_read(const char *path) {
   struct script script = {0};
   struct words *list = NULL, *next = NULL; /* in a command's parentheses; and before them */
   char *text = read_text(path);
-  const char *at = text, *word;
-  size_t length;
+  const char *at = text, *word, *before = "";
+  size_t length, before_length = 0;
   unsigned depth = 0; /* of parentheses, in such a command */
   bool includes = false;
   while (at != NULL && take_word(&at, &word, &length)) {
     const bool opens = length == 1 && *word == '(', closes = length == 1 && *word == ')';
     if (opens) {
+      if (depth == 0 && next == NULL)
+        add_word(&script.inputs, before, before_length);
       list = depth == 0 ? next : list;
       depth += list != NULL;
     } else if (closes) {
@@ -99,6 +103,7 @@ struct script script_read(const char *path) {
     else if (depth > 0 && !is_command(word, length, "AS_NEEDED"))
       add_word(list, word, length);
     next = list_of(&script, word, length);
+    before = word, before_length = length;
     includes = depth == 0 && is_command(word, length, "INCLUDE");
   }
   free(text);
