@@ -20,7 +20,18 @@ const char *arguments_after(const char *word, const char *prefix) {
 
 /* The rest of an option's word after its name, and its one dash or two; NULL: it is another. */
 static const char *after_name(const char *word, const char *name) {
-  return word[0] == '-' ? arguments_after(word + (word[1] == '-' ? 2 : 1), name) : NULL;
+  bool may_end = false;
+  if (word[0] != '-')
+    return NULL;
+  for (word += word[1] == '-' ? 2 : 1; *name != 0; name++) {
+    if (may_end && (*word == 0 || *word == '='))
+      return word;
+    if (*name == '*')
+      may_end = true;
+    else if (*word++ != *name)
+      return NULL;
+  }
+  return word;
 }
 
 bool arguments_is(const char *word, const char *name) {
@@ -55,7 +66,7 @@ bool arguments_takes_next(const char *word) {
   static const char *const names[] = {"Map",
                                       "auxiliary",
                                       "dT",
-                                      "default-script",
+                                      "default-sc*ript",
                                       "defsym",
                                       "dynamic-linker",
                                       "dynamic-list",
@@ -66,7 +77,7 @@ bool arguments_takes_next(const char *word) {
                                       "init",
                                       "just-symbols",
                                       "library",
-                                      "library-path",
+                                      "library-*path",
                                       "mllvm",
                                       "plugin",
                                       "plugin-opt",
@@ -74,10 +85,10 @@ bool arguments_takes_next(const char *word) {
                                       "retain-symbols-file",
                                       "rpath",
                                       "rpath-link",
-                                      "script",
+                                      "sc*ript",
                                       "section-start",
                                       "soname",
-                                      "sysroot",
+                                      "sy*sroot",
                                       "trace-symbol",
                                       "undefined",
                                       "version-script",

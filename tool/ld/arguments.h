@@ -22,7 +22,8 @@ void arguments_close(struct arguments *arguments);
 /* The rest of a word after a prefix; NULL if the word begins otherwise. */
 const char *arguments_after(const char *word, const char *prefix);
 
-/* Whether a word is the option `name`, with one dash or two: linkers take long ones so. */
+/* Whether a word is the option `name`, with one dash or two: linkers take long ones so. GNU ld lets
+ * users leave out letters at the end; those after a * in a name, as in "gc-s*ections". */
 bool arguments_is(const char *word, const char *name);
 
 /* The same of one of several names, up to NULL. */

@@ -60,7 +60,7 @@ static void print_list(FILE *stream, const char *list, const char *folder,
 
 bool dependencies_correct(const struct words *words, const struct inputs *inputs,
                           struct problem *problem) {
-  const char *name = arguments_last(words, "dependency-file");
+  const char *name = arguments_last(words, "depe*ndency-file");
   struct problem ignored = {0};
   struct input list;
   if (name == NULL || inputs->folder == NULL || !input_open(&list, name, &ignored))

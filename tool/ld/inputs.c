@@ -79,25 +79,27 @@ static void join_libraries(struct words *words) {
 
 /* Changes the state by a word. */
 static void step(struct place *place, const char *word, const char *next) {
-  static const char *const statics[] = {"Bstatic", "dn", "non_shared", "static", NULL};
-  static const char *const dynamics[] = {"Bdynamic", "dy", "call_shared", NULL};
-  static const char *const formats[] = {"b", "format", NULL};
-  const char *format = arguments_value(word, "format");
+  static const char *const statics[] = {"Bst*atic", "dn", "non_*shared", "stati*c", NULL};
+  static const char *const dynamics[] = {"Bd*ynamic", "dy", "call_*shared", NULL};
+  static const char *const formats[] = {"b", "form*at", NULL};
+  const char *format = arguments_value(word, "form*at");
   const bool was_value = place->is_value;
   place->is_value = !was_value && arguments_takes_next(word);
   if (was_value)
     return;
   if (arguments_is_any(word, formats))
     format = next;
+  else if (arguments_after(word, "-bbinary") != NULL || arguments_after(word, "-belf") != NULL)
+    format = word + strlen("-b");
   if (format != NULL)
     place->is_binary = strcmp(format, "binary") == 0;
   if (arguments_is_any(word, statics))
     place->is_static = true;
   if (arguments_is_any(word, dynamics))
     place->is_static = false;
-  if (arguments_is(word, "push-state") && place->depth < sizeof place->saved)
+  if (arguments_is(word, "pu*sh-state") && place->depth < sizeof place->saved)
     place->saved[place->depth++] = place->is_static;
-  if (arguments_is(word, "pop-state") && place->depth > 0)
+  if (arguments_is(word, "po*p-state") && place->depth > 0)
     place->is_static = place->saved[--place->depth];
 }
 
@@ -140,19 +142,9 @@ static bool has_option(const struct words *words, const char *on, const char *of
   return has;
 }
 
-/* Whether a word is the beginning of an option, from `shortest` on: GNU ld takes these. */
-static bool begins_option(const char *word, const char *shortest, const char *name) {
-  const char *rest = word[0] == '-' ? word + (word[1] == '-' ? 2 : 1) : "";
-  return arguments_after(rest, shortest) != NULL && arguments_after(name, rest) != NULL;
-}
-
 /* Whether the linker leaves out unreferenced sections. */
 static bool collects_garbage(const struct words *words) {
-  bool collects = false;
-  for (size_t i = 0; i < words->count; i++)
-    collects = (collects || begins_option(words->items[i], "gc-s", "gc-sections")) &&
-               !begins_option(words->items[i], "no-gc-s", "no-gc-sections");
-  return collects;
+  return has_option(words, "gc-s*ections", "no-gc-s*ections");
 }
 
 /* Whether the linker compiles bitcode of the input, and leaves out all unreferenced sections. */
@@ -343,7 +335,8 @@ static bool check_own(struct search *search, const char *word, const struct plac
  * left out: for these, -static and -r count wherever they are on the line. (gold, lld, mold) */
 static bool check_static(struct search *search, const char *word, const struct place *place,
                          struct problem *problem) {
-  static const char *const names[] = {"static", "non_shared", "r", "i", "Ur", "relocatable", NULL};
+  static const char *const names[] = {"stati*c", "non_*shared",  "r", "i",
+                                      "Ur",      "relo*catable", NULL};
   struct place archives = *place;
   bool is_static = false;
   for (size_t i = 0; i < search->words->count; i++)
@@ -361,7 +354,7 @@ static bool check_static(struct search *search, const char *word, const struct p
 
 /* The script of an option that a word names, after such a word `before` or itself; NULL: none. */
 static const char *script_of(const char *word, const char *before, bool is_value) {
-  static const char *const names[] = {"T", "dT", "script", "default-script", NULL};
+  static const char *const names[] = {"T", "dT", "sc*ript", "default-sc*ript", NULL};
   const char *joined = arguments_after(word, "-T");
   if (is_value)
     return arguments_is_any(before, names) ? word : NULL;
@@ -390,17 +383,21 @@ static bool check_first_scripts(struct search *search, struct problem *problem) 
 
 /* Refuses options by which linkers read other files than the words name. */
 static bool check_options(const struct words *words, struct problem *problem) {
-  static const char *const names[] = {
-      "C", "c", "chroot", "directory", "mri-script", "remap-inputs", "remap-inputs-file", NULL};
-  for (const char *const *name = names; *name != NULL; name++)
-    if (arguments_last(words, *name) != NULL)
-      return problem_set(problem, "the linker's option '%s' changes the inputs: leave it out",
-                         *name);
+  static const char *const names[] = {"c",           "chroot",        "directory",
+                                      "mr*i-script", "rem*ap-inputs", "remap-inputs-*file"};
+  for (size_t i = 0; i < words->count; i++) {
+    const char *word = words->items[i];
+    bool changes = arguments_after(word, "-C") != NULL; /* mold's, perhaps with its folder */
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+      changes = changes || arguments_is(word, names[n]) || arguments_value(word, names[n]) != NULL;
+    if (changes)
+      return problem_set(problem, "the linker's option %s changes the inputs: leave it out", word);
+  }
   return true;
 }
 
 bool inputs_split(struct inputs *inputs, struct words *words, struct problem *problem) {
-  static const char *const objects[] = {"r", "relocatable", "i", "Ur", NULL};
+  static const char *const objects[] = {"r", "relo*catable", "i", "Ur", NULL};
   const bool collects = collects_garbage(words);
   struct place place = {0};
   for (size_t i = 0; !collects && i < words->count; i++)

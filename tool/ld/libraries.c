@@ -15,16 +15,16 @@
 /* The folder that a word, or the next one, names for -l; NULL: none. */
 static const char *search_folder(const struct words *words, size_t i) {
   assert(i < words->count); /* so that there is another one, or a NULL */
-  const char *folder = arguments_value(words->items[i], "library-path");
+  const char *folder = arguments_value(words->items[i], "library-*path");
   if (folder == NULL)
     folder = arguments_after(words->items[i], "-L");
   const bool follows =
-      arguments_is(words->items[i], "library-path") || (folder != NULL && folder[0] == 0);
+      arguments_is(words->items[i], "library-*path") || (folder != NULL && folder[0] == 0);
   return follows ? words->items[i + 1] : folder;
 }
 
 const char *libraries_root(const struct words *words) {
-  const char *root = arguments_last(words, "sysroot");
+  const char *root = arguments_last(words, "sy*sroot");
   return root != NULL ? root : "";
 }
 
