@@ -81,7 +81,7 @@ compile ./many.ll many.o
 echo 'void collect(void) {} void *allocate(long n) { return (void *)n; }' >runtime.c
 gcc -c runtime.c
 managed=(start.o many.o runtime.o)
-for form in "-o linked" "-olinked" "--output=linked" "--output linked" "-o other -o linked"; do
+for form in "-o linked" "-olinked" "--output=linked" "--output linked" "--outp=linked" "--outp linked" "-o other -o linked"; do
   rm -f linked
   # shellcheck disable=SC2086 # a list of words
   link $form "${managed[@]}"

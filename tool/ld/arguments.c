@@ -61,6 +61,11 @@ const char *arguments_last(const struct words *words, const char *name) {
   return last;
 }
 
+/* Whether the next word is the output's name. (-output means -o utput.) */
+static bool output_follows(const char *word) {
+  return strcmp(word, "-o") == 0 || (word[0] == '-' && arguments_is(word + 1, "outp*ut"));
+}
+
 bool arguments_takes_next(const char *word) {
   static const char letters[] = "FILRTefhlmouyz";
   static const char *const names[] = {"Map",
@@ -96,7 +101,7 @@ bool arguments_takes_next(const char *word) {
                                       NULL};
   if (word[0] == '-' && word[1] != 0 && word[2] == 0)
     return strchr(letters, word[1]) != NULL;
-  return arguments_is_any(word, names) || strcmp(word, "--output") == 0;
+  return arguments_is_any(word, names) || output_follows(word);
 }
 
 /* Takes one of stackpack-ld's own options. */
@@ -115,18 +120,13 @@ static bool take_own(struct arguments *arguments, const char *word, struct probl
   return true;
 }
 
-/* Whether the next word is the output's name. */
-static bool output_follows(const char *word) {
-  return strcmp(word, "-o") == 0 || strcmp(word, "--output") == 0;
-}
-
 /* Takes a word for the linker. *option: the one whose value this is; NULL: it is none. */
 static void take_word(struct arguments *arguments, const char *word, const char **option) {
   const bool takes_next = *option == NULL && arguments_takes_next(word);
   const char *name = NULL;
   if (*option != NULL)
     name = output_follows(*option) ? word : NULL;
-  else if (!takes_next && (name = arguments_after(word, "--output=")) == NULL)
+  else if (!takes_next && (word[0] != '-' || (name = arguments_value(word + 1, "outp*ut")) == NULL))
     name = arguments_after(word, "-o");
   if (name != NULL)
     arguments->output = name;
