@@ -131,6 +131,8 @@ mkdir scripts
 echo '/* GROUP ( no.o ) */ OUTPUT_FORMAT(elf64-x86-64) GROUP ( main.o, AS_NEEDED ( "list.o" ) )' >scripts/libmanaged.so
 echo 'INPUT(-lm already.o nothing.o)' >scripts/free.ld
 cp library/libmanaged.a scripts/libreal.a
+ar rc libreal.a main.o # only mold prefers it to the file beside the script, as list.o
+cp main.o scripts/list.o
 echo 'INPUT(libreal.a)' >scripts/beside.a
 echo 'INPUT(beside.a)' >scripts/nested.a
 echo 'INCLUDE "beside.a"' >scripts/include.a

@@ -263,11 +263,11 @@ static char *find_named(const struct search *search, const char *script, const c
   char *path_in_root = in_root == NULL ? NULL : libraries_in(root, "%s", in_root);
   if (path_in_root != NULL)
     return path_in_root;
-  if (access(name, F_OK) == 0)
-    return strdup(name);
   char *folder = strndup(script, slash == NULL ? 0 : (size_t)(slash - script));
   char *path = slash == NULL ? NULL : libraries_in(folder, "%s", name);
   free(folder);
+  if (path == NULL && access(name, F_OK) == 0)
+    path = strdup(name);
   snprintf(exact, sizeof exact, ":%s", name);
   return path != NULL ? path : find_library(search, exact, is_static);
 }
@@ -288,8 +288,23 @@ static bool keeps_maps(const struct words *words, const char *path) {
 
 enum { SCRIPTS_DEEPEST = 8 }; /* in one another: more are a script that names itself */
 
+static bool check_script(struct search *search, const char *path, bool is_static, unsigned depth,
+                         struct problem *problem);
+
+/* Refuses the file that a script names, as check_script does. */
+static bool check_named(struct search *search, const char *script, const char *path, bool is_static,
+                        unsigned depth, struct problem *problem) {
+  return (keeps_maps(search->words, path) ||
+          problem_set(problem,
+                      "%s: it names %s, whose stack maps --gc-sections would leave out; split it "
+                      "by `stackpack split`, or name it on the command line",
+                      script, path)) &&
+         check_script(search, path, is_static, depth + 1, problem);
+}
+
 /* Refuses a linker script that names an input whose stack maps would be left out, or such a script;
- * and a pipe, which only the linker can read. */
+ * and a pipe, which only the linker can read. mold and patterns of GNU ld pass over the script's
+ * folder. */
 static bool check_script(struct search *search, const char *path, bool is_static, unsigned depth,
                          struct problem *problem) {
   struct stat status;
@@ -302,14 +317,12 @@ static bool check_script(struct search *search, const char *path, bool is_static
       depth <= SCRIPTS_DEEPEST || problem_set(problem, "%s: linker scripts name each other", path);
   for (size_t i = 0; ok && i < script.inputs.count; i++) {
     char *input = find_named(search, path, script.inputs.items[i], is_static);
-    ok = input == NULL ||
-         ((keeps_maps(search->words, input) ||
-           problem_set(problem,
-                       "%s: it names %s, whose stack maps --gc-sections would leave out; split it "
-                       "by `stackpack split`, or name it on the command line",
-                       path, input)) &&
-          check_script(search, input, is_static, depth + 1, problem));
+    char *other = find_named(search, "", script.inputs.items[i], is_static);
+    ok = input == NULL || check_named(search, path, input, is_static, depth, problem);
+    if (ok && other != NULL && strcmp(input, other) != 0)
+      ok = check_named(search, path, other, is_static, depth, problem);
     free(input);
+    free(other);
   }
   script_close(&script);
   return ok;
