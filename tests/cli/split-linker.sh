@@ -156,7 +156,7 @@ for words in "scripts/folder.a -lmanaged" "-lmanaged -T scripts/folder.a" "scrip
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o $words
   only_line_matches "^stackpack-ld: $PWD/library/libmanaged.a: --gc-sections would .* by -L$" err || { cat err; fail "$words: another complaint"; }
 done
-for words in "-lmanaged -static" "-static -Bdynamic -lmanaged" "-r -lmanaged"; do # for some linkers that isn't the shared library
+for words in "-lmanaged -static" "-static -Bdynamic -lmanaged" "-r -lmanaged" "-n -lmanaged" "-lmanaged --omagic"; do # for some linkers that isn't the shared library
   # shellcheck disable=SC2086 # a list of words
   expect_status 2 "$wrapper" --stackpack-ld=./printer --gc-sections main.o -Lshared -Llibrary $words
   only_line_matches '^stackpack-ld: library/libmanaged.a: -lmanaged may mean it, .* say -l:libmanaged.a$' err || { cat err; fail "$words: another complaint"; }

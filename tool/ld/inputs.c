@@ -345,10 +345,12 @@ static bool check_own(struct search *search, const char *word, const struct plac
 }
 
 /* Refuses -lNAME for a shared library, where some linkers take an archive whose stack maps would be
- * left out: for these, -static and -r count wherever they are on the line. (gold, lld, mold) */
+ * left out: for these, -static and -r count wherever they are on the line (gold, lld, mold); and
+ * -n and -N mean -static, too. (GNU ld, gold, lld) */
 static bool check_static(struct search *search, const char *word, const struct place *place,
                          struct problem *problem) {
-  static const char *const names[] = {"stati*c", "non_*shared",  "r", "i",
+  static const char *const names[] = {"stati*c", "non_*shared",  "n", "nm*agic",
+                                      "N",       "om*agic",      "r", "i",
                                       "Ur",      "relo*catable", NULL};
   struct place archives = *place;
   bool is_static = false;
