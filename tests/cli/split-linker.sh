@@ -205,6 +205,10 @@ expect_packed own
 cp root/usr/local/lib/libmanaged.a root/lib/x86_64-linux-gnu/libdebian.a
 expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -ldebian runtime.o
 only_line_matches "^stackpack-ld: $PWD/root/lib/x86_64-linux-gnu/libdebian.a: --gc-sections would .* by -L$" err || { cat err; fail "in Debian's folder"; }
+cp library/libmanaged.a root/usr/local/lib/libboth.a
+cp shared/libmanaged.so root/usr/local/lib/libboth.so
+expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -n -o own start.o -lboth runtime.o
+only_line_matches '^stackpack-ld: .*/libboth.a: -lboth may mean it, ' err || { cat err; fail "-n, and the linker's folder"; }
 cp root/opt/libin.a root/usr/local/lib/libtext.a
 expect_status 2 "$wrapper" --stackpack-ld=ld.bfd --gc-sections --sysroot="$PWD/root" -o own start.o -ltext runtime.o
 only_line_matches '^stackpack-ld: .*/libtext.a: it names .*/libmanaged.a, whose stack maps ' err || { cat err; fail "a script in the linker's folder"; }

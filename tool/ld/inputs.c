@@ -347,8 +347,8 @@ static bool check_own(struct search *search, const char *word, const struct plac
 /* Refuses -lNAME for a shared library, where some linkers take an archive whose stack maps would be
  * left out: for these, -static and -r count wherever they are on the line (gold, lld, mold); and
  * -n and -N mean -static, too. (GNU ld, gold, lld) */
-static bool check_static(struct search *search, const char *word, const struct place *place,
-                         struct problem *problem) {
+static bool check_static(const struct search *search, const struct words *folders, const char *word,
+                         const struct place *place, struct problem *problem) {
   static const char *const names[] = {"stati*c", "non_*shared",  "n", "nm*agic",
                                       "N",       "om*agic",      "r", "i",
                                       "Ur",      "relo*catable", NULL};
@@ -357,9 +357,8 @@ static bool check_static(struct search *search, const char *word, const struct p
   for (size_t i = 0; i < search->words->count; i++)
     is_static = is_static || arguments_is_any(search->words->items[i], names);
   archives.is_static = true;
-  char *path = is_static && library_of(word) != NULL
-                   ? input_of(search, &search->folders, word, &archives)
-                   : NULL;
+  char *path =
+      is_static && library_of(word) != NULL ? input_of(search, folders, word, &archives) : NULL;
   const bool ok = path == NULL || keeps_maps(search->words, path) ||
                   problem_set(problem, "%s: %s may mean it, as the link is static: say -l:%s", path,
                               word, basename(path));
@@ -425,13 +424,14 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&search, &search.folders, words->items[i], &place);
     if (path == NULL && collects)
-      ok = check_own(&search, words->items[i], &place, problem);
+      ok = check_own(&search, words->items[i], &place, problem) &&
+           check_static(&search, &search.own, words->items[i], &place, problem);
     step(&place, words->items[i], i + 1 < words->count ? words->items[i + 1] : "");
     if (path != NULL && is_input(path))
       ok = take_known(inputs, path, words, i) || split_input(inputs, path, words, i, problem);
     else if (path != NULL && collects)
       ok = check_script(&search, path, place.is_static, 0, problem) &&
-           check_static(&search, words->items[i], &place, problem);
+           check_static(&search, &search.folders, words->items[i], &place, problem);
     free(path);
   }
   words_close(&search.folders);
