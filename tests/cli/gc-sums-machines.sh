@@ -97,9 +97,10 @@ check_aarch64() {
     'add x29, sp, #20; str x0, [sp, #8]; ldur x3, [x29, #-12]' 'stp w0, w1, [sp, #8]; ldr x3, [sp, #8]'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "stp x29, x30, [sp, #-16]!; $sum; $way; add sp, sp, #64; ldp x29, x30, [sp], #16; br x3"
   done
-  for way in 'str x20, [x9, #8]; ldr x3, [sp, #8]' 'str x20, [sp, #8]; ldr x3, [x9, #8]'; do
-    check_called kept "given, and kept in a frame that another function makes: $way" "$given" "stp x29, x30, [sp, #-32]!; add x20, x0, x1; bl frame; mov x9, x29; $way; blr x3; brk #1
-      .p2align 2; .type frame, @function; frame: stp x21, x22, [sp, #16]; mov x29, sp; ret; .size frame, . - frame"
+  local frame='.pushsection .text.frame, "ax"; .p2align 2; .type frame, @function; frame: mov x29, sp; ret; .size frame, . - frame; .popsection'
+  for way in 'mov x9, x29; str x20, [x9, #8]; ldr x3, [sp, #8]' 'mov x9, x29; str x20, [sp, #8]; ldr x3, [x9, #8]' 'str x29, [x1]; ldr x9, [x1]; str x20, [x9, #8]; ldr x3, [sp, #8]' \
+    'str x29, [sp, #24]; ldr x9, [sp, #24]; str x20, [sp, #8]; ldr x3, [x9, #8]'; do
+    check_called kept "given, and kept in a frame that another function makes: $way" "$given" "sub sp, sp, #32; add x20, x0, x1; bl frame; $way; blr x3; brk #1; $frame"
   done
   check_called kept "given, and called by a part" "$given" "str x30, [sp, #-16]!; add x9, x0, x1; cbnz x1, make.cold; ldr x30, [sp], #16; ret
     $cold; blr x9; ldr x30, [sp], #16; ret; $cold_end"
@@ -205,9 +206,10 @@ check_riscv64() {
     'addi s0, sp, 20; sd a0, 8(sp); ld a3, -12(s0)'; do
     check_called kept "given, and stored at a place with two names: $way" "$given" "addi sp, sp, -16; sd s0, 0(sp); $sum; $way; addi sp, sp, 16; ld s0, 0(sp); $back"
   done
-  for way in 'sd s2, 8(a3); ld a4, 8(sp)' 'sd s2, 8(sp); ld a4, 8(a3)'; do
-    check_called kept "given, and kept in a frame that another function makes: $way" "$given" "addi sp, sp, -32; add s2, a0, a1; call frame; addi a3, s0, 0; $way; jalr a4; ebreak
-      .p2align 1; .type frame, @function; frame: mv s0, sp; ret; .size frame, . - frame"
+  local frame='.pushsection .text.frame, "ax"; .p2align 1; .type frame, @function; frame: mv s0, sp; ret; .size frame, . - frame; .popsection'
+  for way in 'addi a3, s0, 0; sd s2, 8(a3); ld a4, 8(sp)' 'addi a3, s0, 0; sd s2, 8(sp); ld a4, 8(a3)' 'sd s0, 0(a1); ld a3, 0(a1); sd s2, 8(a3); ld a4, 8(sp)' \
+    'sd s0, 24(sp); ld a3, 24(sp); sd s2, 8(sp); ld a4, 8(a3)'; do
+    check_called kept "given, and kept in a frame that another function makes: $way" "$given" "addi sp, sp, -32; add s2, a0, a1; call frame; $way; jalr a4; ebreak; $frame"
   done
   check_called kept "given, and called by a part" "$given" "addi sp, sp, -16; sd ra, 8(sp); add a3, a0, a1; beqz a1, 1f; j make.cold; 1: ld ra, 8(sp); addi sp, sp, 16; ret
     $cold; jalr a3; ld ra, 8(sp); addi sp, sp, 16; ret; $cold_end"

@@ -122,7 +122,8 @@ void value_flow_start(struct value_flow *flow, uint32_t number, bool is_alone) {
   flow->slots.made.count = !is_alone && graph->functions[number].is_mixed ? CODE_PLACES + 1 : 0;
   flow->slots.has_grown = flow->slots.has_address = false;
   flow->slots.has_distant_store = false;
-  flow->has_frame = graph->functions[number].is_part || graph->functions[number].is_mixed;
+  flow->has_frame = graph->functions[number].is_part || graph->functions[number].is_mixed ||
+                    flow->slots.makes_frame;
   flow->has_frames_address = false;
   flow->named.count = 0;
   flow->unit->note = note;

@@ -341,8 +341,8 @@ static struct code_value load(const struct code_instruction *instruction,
       place >= VALUE_ON_STACK ? load_anywhere(state) : load_words(state, place, at, values->part);
   if (values->part != WORD)
     kept = (struct code_value){.is_made = kept.is_made};
-  return kept.kind != CODE_UNKNOWN || kept.is_made || more != 0 ? kept
-                                                                : entry_of(instruction, state);
+  const bool is_kept = kept.kind != CODE_UNKNOWN || kept.is_made || kept.is_stack;
+  return is_kept || more != 0 ? kept : entry_of(instruction, state);
 }
 
 /* Stores `size` bytes of a value at a distance from one of the two pointers, or at a fixed address:
