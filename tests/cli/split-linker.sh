@@ -235,6 +235,10 @@ expect_nothing_left
 # A response file that no one writes: a signal ends the wait.
 mkfifo pipe
 expect_status 124 timeout -k 10 1 "$wrapper" --stackpack-ld=./printer @pipe
+
+# The time is in proportion to the words: 20,000 took 12 seconds.
+printf -- '-us%d\n' {1..40000} >many
+expect_status 0 within 5 "$wrapper" --stackpack-ld=/bin/true --gc-sections main.o @many
 cat >slow <<'END'
 #!/bin/bash
 echo started >started

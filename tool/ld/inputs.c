@@ -53,6 +53,7 @@ struct search {
   const struct words *words; /* the linker's */
   struct words folders, own; /* of -L; and those that follow: the linker's own, and scripts' */
   uint32_t machine;          /* of the first object; 0: unknown */
+  bool is_static;            /* see is_static_link */
 };
 
 /* Joins -l, or --library, and the next word. */
@@ -344,21 +345,27 @@ static bool check_own(struct search *search, const char *word, const struct plac
   return ok;
 }
 
-/* Refuses -lNAME for a shared library, where some linkers take an archive whose stack maps would be
- * left out: for these, -static and -r count wherever they are on the line (gold, lld, mold); and
- * -n and -N mean -static, too. (GNU ld, gold, lld) */
-static bool check_static(const struct search *search, const struct words *folders, const char *word,
-                         const struct place *place, struct problem *problem) {
+/* Whether some linkers take archives alone: for these, -static and -r count wherever they are on the
+ * line (gold, lld, mold); and -n and -N mean -static, too. (GNU ld, gold, lld) */
+static bool is_static_link(const struct words *words) {
   static const char *const names[] = {"stati*c", "non_*shared",  "n", "nm*agic",
                                       "N",       "om*agic",      "r", "i",
                                       "Ur",      "relo*catable", NULL};
-  struct place archives = *place;
   bool is_static = false;
-  for (size_t i = 0; i < search->words->count; i++)
-    is_static = is_static || arguments_is_any(search->words->items[i], names);
+  for (size_t i = 0; i < words->count && !is_static; i++)
+    is_static = arguments_is_any(words->items[i], names);
+  return is_static;
+}
+
+/* Refuses -lNAME for a shared library, where such linkers take an archive whose stack maps would be
+ * left out. */
+static bool check_static(const struct search *search, const struct words *folders, const char *word,
+                         const struct place *place, struct problem *problem) {
+  struct place archives = *place;
   archives.is_static = true;
-  char *path =
-      is_static && library_of(word) != NULL ? input_of(search, folders, word, &archives) : NULL;
+  char *path = search->is_static && library_of(word) != NULL
+                   ? input_of(search, folders, word, &archives)
+                   : NULL;
   const bool ok = path == NULL || keeps_maps(search->words, path) ||
                   problem_set(problem, "%s: %s may mean it, as the link is static: say -l:%s", path,
                               word, basename(path));
@@ -419,7 +426,7 @@ bool inputs_split(struct inputs *inputs, struct words *words, struct problem *pr
       return true;
   join_libraries(words);
   struct search search = {words, libraries_folders(words), libraries_own(words),
-                          first_machine(words)};
+                          first_machine(words), is_static_link(words)};
   bool ok = check_options(words, problem) && (!collects || check_first_scripts(&search, problem));
   for (size_t i = 0; ok && i < words->count; i++) {
     char *path = input_of(&search, &search.folders, words->items[i], &place);
