@@ -2,8 +2,8 @@
 #include "tool/ld/libraries.h"
 
 #include "tool/ld/arguments.h"
+#include "tool/split/archive.h"
 
-#include <ar.h>
 #include <assert.h>
 #include <elf.h>
 #include <limits.h>
@@ -77,8 +77,7 @@ char *libraries_in(const char *folder, const char *form, const char *name) {
 static void skip_special(FILE *file) {
   struct ar_hdr header;
   fseek(file, SARMAG, SEEK_SET);
-  while (fread(&header, sizeof header, 1, file) == 1 && header.ar_name[0] == '/' &&
-         strchr(" /S", header.ar_name[1]) != NULL) {
+  while (fread(&header, sizeof header, 1, file) == 1 && archive_is_special(&header)) {
     const long size = strtol(header.ar_size, NULL, 10);
     if (size < 0 || fseek(file, size + size % 2, SEEK_CUR) != 0)
       return;
