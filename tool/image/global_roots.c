@@ -45,8 +45,7 @@ static bool check_section(const struct image *image, const struct image_section 
                        section->name);
   if (header->sh_size % ROOT_SIZE != 0 || header->sh_addr % ROOT_SIZE != 0)
     return problem_set(problem, "section %s is no array of addresses", section->name);
-  return section->overlapping == NULL ||
-         problem_set(problem, "sections %s and %s overlap", section->name, section->overlapping);
+  return image_check_overlap(section, problem);
 }
 
 /* Puts one relocation's address into the array, if it is in the section. */

@@ -285,6 +285,11 @@ const struct image_section *image_section(const struct image *image, const char 
   return NULL;
 }
 
+bool image_check_overlap(const struct image_section *section, struct problem *problem) {
+  return section->overlapping == NULL ||
+         problem_set(problem, "sections %s and %s overlap", section->name, section->overlapping);
+}
+
 struct section_bytes image_contents(const struct image *image, const char *name) {
   const struct image_section *section = image_section(image, name);
   if (section == NULL || section->header.sh_type == SHT_NOBITS)

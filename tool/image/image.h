@@ -97,6 +97,9 @@ const struct image_section *image_section(const struct image *image, const char 
 /* Its bytes; none if it is absent, or has none in the file. */
 struct section_bytes image_contents(const struct image *image, const char *name);
 
+/* False, with a problem, if a section shares bytes of the file with another one. */
+bool image_check_overlap(const struct image_section *section, struct problem *problem);
+
 /* Whether the file may be for RISC-V's Zcmp or Zcmt. These have jumps, calls, pushes and moves of 2
  * bytes, with the encodings of stores of doubles in the extensions C and D ("The RISC-V Instruction
  * Set Manual", "Zc*"); struct code_instruction marks them. */

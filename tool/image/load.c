@@ -68,8 +68,7 @@ static bool check_raw(const struct image_section *raw, struct problem *problem) 
                        header->sh_type);
   if ((header->sh_flags & SHF_COMPRESSED) != 0)
     return problem_set(problem, "section %s is compressed", raw->name);
-  return raw->overlapping == NULL ||
-         problem_set(problem, "sections %s and %s overlap", raw->name, raw->overlapping);
+  return image_check_overlap(raw, problem);
 }
 
 bool load_open(struct image *image, const char *path, const struct load_options *options,

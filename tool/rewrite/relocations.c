@@ -173,8 +173,8 @@ static bool find_room(struct plan *plan, struct problem *problem) {
   const bool is_rela = relocations->rela != NULL;
   const struct image_section *table = is_rela ? relocations->rela : relocations->relr;
   uint64_t address, size;
-  if (table != NULL && table->overlapping != NULL)
-    return problem_set(problem, "sections %s and %s overlap", table->name, table->overlapping);
+  if (table != NULL && !image_check_overlap(table, problem))
+    return false;
   if (table == NULL || !is_alone(image, table))
     return true;
   const Elf64_Shdr *header = &table->header;
